@@ -490,7 +490,7 @@ class Annotator(TableRepr):
 
         >>> found = model.search(["beach", "-person"], top=1)
         >>> [one.image for one in found]
-        ['img_0000718']
+        ['img_0001449']
 
         Images that already have all the labels are left out unless ``tagged`` is True. The first search of a model
         scores all images once. With ``index``, the path of an approximate index that is created if missing, only some

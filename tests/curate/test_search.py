@@ -21,8 +21,8 @@ def test_untagged_images_are_ranked_by_their_chance(model: Annotator) -> None:
     known = model.known_
     [one, other] = known.labels.ids([3, 5])
     found = model.search([one, f"-{other}"], top=5)
-    sure = [image.confidence or 0.0 for image in found]
-    assert sure == sorted(sure, reverse=True)
+    scores = [image.score for image in found]
+    assert scores == sorted(scores, reverse=True)
     for image in found:
         labels = model.known_labels(image.image)
         assert one not in labels

@@ -282,4 +282,8 @@ def label_list(labels: Sequence[str], *, first: Sequence[str] = (), limit: int =
 
 def reasons_json(reasons: Sequence[Reason]) -> list[dict[str, Any]]:
     """Return reasons for ``--json``."""
-    return [{"labels": list(reason.labels), "share": reason.share, "source": reason.source} for reason in reasons]
+    return [
+        {"labels": list(reason.labels), "share": reason.share, "source": reason.source}
+        | ({"images": list(reason.images), "count": reason.count} if reason.images else {})
+        for reason in reasons
+    ]

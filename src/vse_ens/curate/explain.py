@@ -51,6 +51,12 @@ class Reason:
             return f"{self.count:,} similar image{'s' if self.count > 1 else ''}"
         return " + ".join(self.labels) or _SOURCE_NAMES[self.source]
 
+    @property
+    def described(self) -> str:
+        """The name, with the most similar images."""
+        more = ", ..." if self.count > len(self.images) else ""
+        return f"{self.name}: {', '.join(self.images)}{more}" if self.images else self.name
+
     def __repr__(self) -> str:
         return f"Reason({self.name!r}, {self.share:+.3f})"
 
@@ -89,13 +95,7 @@ class Explanation(TableRepr):
         confidence = "" if self.confidence is None else f", confidence {rounded(self.confidence)}"
         left_out = ", explained by the other labels" if self.left_out else ""
         title = f"{self.label}: score {rounded(self.score)}{confidence}{left_out}"
-        return [Table(("reason", "share"), [(_with_images(one), one.share) for one in self.reasons], title)]
-
-
-def _with_images(reason: Reason) -> str:
-    """Return the name of a reason, with the first of its images."""
-    more = ", ..." if reason.count > len(reason.images) else ""
-    return f"{reason.name} ({', '.join(reason.images)}{more})" if reason.images else reason.name
+        return [Table(("reason", "share"), [(one.described, one.share) for one in self.reasons], title)]
 
 
 @dataclass(frozen=True, eq=False)

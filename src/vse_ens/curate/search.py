@@ -19,9 +19,6 @@ from vse_ens.model.search import ImageSearch, Query, SearchResult
 from vse_ens.model.similar import ImageSimilarity, Similar, similar_labels
 from vse_ens.model.topk import TaskRunner
 
-# Images sorted by confidence, so that asking for more does not change the order of the first ones.
-_SORTED = 400
-
 
 @dataclass(frozen=True)
 class FoundImage:
@@ -31,7 +28,11 @@ class FoundImage:
     score: float
     """The logarithm of the probability that it has all wanted and no unwanted labels; comparable between images."""
     confidence: float | None
-    """The product of the confidences of these labels; None if training held no labels out."""
+    """The product of the confidences of these labels; None if training held no labels out.
+
+    It also depends on how many labels an image has and how complete each label is, and need not follow the score, which
+    finds more of the right images (docs/benchmarks.md).
+    """
 
     def __repr__(self) -> str:
         confidence = "" if self.confidence is None else f", confidence={rounded(self.confidence)}"
@@ -101,13 +102,10 @@ class Searcher:
     def search(self, terms: list[str], top: int, *, tagged: bool, index: Path | None = None) -> FoundImages:
         """Return the best images, by an exact search or by the index file ``index``, which is created if missing."""
         query = Query.parse(terms, self.loaded.known.labels)
-        # Confidences are not a function of the score, and the images are sorted by the number that people see.
-        wanted = max(top, _SORTED) if top > 0 and self.loaded.calibration is not None else top
-        result = (self._search if index is None else self._index(index)).find(query, wanted, tagged=tagged)
+        result = (self._search if index is None else self._index(index)).find(query, top, tagged=tagged)
         ids = self.loaded.known.images.ids(result.images)
         confidences = self._confidences(result, query)
-        found = [FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True)]
-        return FoundImages(sorted(found, key=lambda one: -(one.confidence or 0.0))[:top])
+        return FoundImages(FoundImage(*one) for one in zip(ids, result.scores.tolist(), confidences, strict=True))
 
     def use_scan(self, log_totals: Floats, terms: NeighborTerms | None, pairs: Csr) -> None:
         """Take over what a scan of all images found: softmax totals, what neighbors add, and label pairs by number."""

@@ -178,7 +178,7 @@ def _rows(explanation: Explanation, top: int) -> list[tuple[str, str]]:
     parts = [(reason.name, reason.share) for reason in from_labels[:top]]
     if unlisted := from_labels[top:]:
         parts.append((f"{len(unlisted)} others", sum(reason.share for reason in unlisted)))
-    parts += [(reason.name, reason.share) for reason in others]
+    parts += [(reason.described, reason.share) for reason in others]
     shares = _rounded([share for _, share in parts])
     rows = [(name, f"{share / 100:+.2f}") for (name, _), share in zip(parts, shares, strict=True)]
     return [*rows, ("score", f"{sum(shares) / 100:+.2f}")]

@@ -47,8 +47,8 @@ def find_implications(
 
     ``a`` implies ``b`` if ``a`` has at least ``min_support`` images and the lower 95 % confidence bound (Wilson) of the
     share of them with ``b`` is at least ``min_confidence``. The share must also be larger than the share of ``b`` among
-    all images by a test that allows for the number of pairs tested. Implications lead to the more frequent label, so they
-    form no cycle; one that follows from two others is left out. ``progress`` is called with the fraction done.
+    all images by a test that allows for the number of pairs tested. Implications lead to the more frequent label, so
+    they form no cycle; one that follows from two others is left out. ``progress`` is called with the fraction done.
     """
     if min_support < 1:
         raise ConfigError(f"min_support must be at least 1, got {min_support}")
