@@ -26,7 +26,7 @@ from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
 
-_NEIGHBORS_NAMED = 5
+_NEIGHBORS_NAMED, _IMAGES_SHOWN = 5, 2
 _SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
 
 
@@ -54,8 +54,8 @@ class Reason:
     @property
     def described(self) -> str:
         """The name, with the most similar images."""
-        more = ", ..." if self.count > len(self.images) else ""
-        return f"{self.name}: {', '.join(self.images)}{more}" if self.images else self.name
+        more = ", ..." if self.count > _IMAGES_SHOWN else ""
+        return f"{self.name}: {', '.join(self.images[:_IMAGES_SHOWN])}{more}" if self.images else self.name
 
     def __repr__(self) -> str:
         return f"Reason({self.name!r}, {self.share:+.3f})"
