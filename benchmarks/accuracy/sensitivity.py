@@ -41,12 +41,13 @@ _FACTORS: dict[str, tuple[float, ...]] = {
     "rank_scale": (0.5, 2.0),
 }
 _VALUES: dict[str, tuple[Any, ...]] = {
-    "learning_rate_decay": (0.75, 0.88, 0.94),
+    "learning_rate_decay": (0.88, 0.96),
     "negatives": (16, 64),
     "dimensions": (64, 192, 256),
-    "patience": (2, 4),
+    "patience": (2, 6),
     "label_pairs": (0,),
     "label_weights": (False,),
+    "neighbors": (False,),
     "sampler": ("uniform",),
 }
 
