@@ -432,7 +432,7 @@ def test_a_stray_quote_far_from_the_next_one(write) -> None:
 def test_a_line_may_be_long_but_not_endless(write) -> None:
     data = Annotations.read(write("a.csv", "image,label,text\nx,sea," + "y" * (5 << 20) + "\n"))
     assert data.labels.id(0) == "sea"
-    with pytest.raises(DataError, match="label 'yyy.*' has 5,242,880 characters, more than 1,000"):
+    with pytest.raises(DataError, match=r"label 'yyy.*' has 5,242,880 characters, more than 1,000"):
         Annotations.read(write("b.csv", "image,label\nx," + "y" * (5 << 20) + "\n"))
 
 
