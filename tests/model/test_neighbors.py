@@ -134,6 +134,16 @@ def test_threads_have_buffers_of_their_own() -> None:
         assert workers.run([partial(task) for _ in range(12)]) == [expected] * 12
 
 
+def test_long_rows_of_common_labels_are_left_out_only_if_too_far() -> None:
+    known = random_rows(2500, 40)  # from 512 rows of a label on, rows are left out by their length
+    neighbors = ImageNeighbors(known, SCALE)
+    assert known.images_per_label.max() > 1000
+    images = np.arange(3, 2500, 125)
+    for row, image in zip(added(neighbors, Csr(*known.rows(images)), images), images.tolist(), strict=True):
+        given = set(known.rows(np.array([image]))[1].tolist())
+        np.testing.assert_allclose(row, twin(known, given, image), rtol=2e-4, atol=1e-5)
+
+
 def test_a_common_label_does_not_end_the_search_too_early() -> None:
     # Image 0 shares a rare label with image 1, and only the common one with the others, which are as similar.
     pairs = [("a", "rare"), ("a", "common"), ("b", "rare"), ("b", "x"), ("b", "y"), ("b", "z")]
