@@ -25,6 +25,7 @@ from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
 from benchmarks.rivals import chart
 from benchmarks.scale import cost_model
+from benchmarks.speed import effort_chart
 from benchmarks.suite import SUITE
 
 
@@ -140,6 +141,7 @@ def report() -> None:
     print(f"updated {scale} from the cost model")
     readme.write()
     chart.write()
+    effort_chart.write()
 
 
 if __name__ == "__main__":

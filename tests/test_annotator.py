@@ -408,6 +408,17 @@ def test_the_constructor_does_no_work(data: Annotations) -> None:
     assert repr(Annotator(seed=3, loss="hinge")) == "Annotator(preset='context', seed=3, loss='hinge')"
 
 
+def test_members_are_saved_and_updated(data: Annotations, tmp_path: Path) -> None:
+    Annotator("thorough", dimensions=8, epochs=2, members=3).fit(data).save(tmp_path / "model")
+    model = Annotator.load(tmp_path / "model")
+    assert model.embeddings_.dimensions == 24
+    model.partial_fit([("new", data.labels.id(0))])
+    assert model.embeddings_.dimensions == 24
+    assert model.annotate("new")
+    with pytest.raises(ConfigError, match="members 3 needs refit and tower context"):
+        Annotator("thorough", members=3, tower="id").fit(data)
+
+
 # --- kinds of CPU ---
 
 

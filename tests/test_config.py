@@ -48,6 +48,7 @@ BAD: dict[str, list[Any]] = {
     "metric": ["accuracy", None],
     "patience": [0, 1.5],
     "refit": [1, "no", None],
+    "members": [0, 1.5, True, 65],
     "seed": [-1, 2**64, 0.5, True, None],
 }
 
@@ -148,5 +149,5 @@ def test_presets_of_the_paper() -> None:
 
 
 def test_an_unknown_preset_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"preset must be one of context, vse-ens, .*; got 'best'"):
+    with pytest.raises(ConfigError, match=r"preset must be one of context, quick, .*; got 'best'"):
         preset("best")

@@ -36,7 +36,7 @@ def test_the_papers_settings_are_the_papers() -> None:
 
 
 def test_an_unknown_preset_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="preset must be one of context, vse-ens, warp, opt-auc"):
+    with pytest.raises(ConfigError, match="preset must be one of context, quick, thorough, vse-ens, warp, opt-auc"):
         preset("bpr")
 
 

@@ -31,6 +31,8 @@ EVEN = ("mirflickr25k", "nuswide81", "eurlex4k")
 _LIMIT = 0.5
 _METRICS = {"recall@10": "recall@10", "mrr": "MRR", "auc": "AUC"}
 _JUDGED = ("recall@10", "mrr")
+EFFORTS = ("quick", "thorough")
+"""The presets that spend less and more time than the default; they are versions of their own."""
 
 # Runs with all versions, so it uses names that all have. The labels to predict are held out of the training part of
 # the leave-one-out split: the test labels stay unseen.
@@ -48,12 +50,12 @@ except ImportError:  # db1807b
 
 def train(data, seed, **settings):
     start = time.process_time()
-    trainer = Trainer(PRESETS["context"].override(seed=seed, **settings), data, workers=1)
+    trainer = Trainer(PRESETS[preset].override(seed=seed, **settings), data, workers=1)
     for _ in trainer.rounds():
         pass
     return trainer, trainer.model, time.process_time() - start
 
-path, seed = sys.argv[1], int(sys.argv[2])
+path, seed, preset = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 part, _ = Annotations.read(path, header=False).leave_one_out(seed=0)
 data, held_out = part.leave_one_out(seed=100 + seed)
 train(data, seed, epochs=1)  # compiles the kernels
@@ -174,13 +176,14 @@ def measure(sizes: Sizes) -> Raw:
         else:
             raw["skipped"].append(f"the comparison with an earlier version: set {variable} to the src folder of one")
     versions["now"] = ""
+    raw["efforts"] = list(EFFORTS)
     for name, path in paths.items():
         for seed in range(sizes.seeds):
-            for version, source in versions.items():
+            for version in (*versions, *EFFORTS):
                 log(f"{name}, seed {seed}, {version}")
-                raw["runs"].append(
-                    {"data_set": name, "seed": seed, "version": version} | _run(_TRAIN, source, path, seed)
-                )
+                preset = version if version in EFFORTS else "context"
+                run = _run(_TRAIN, versions.get(version, ""), path, seed, preset)
+                raw["runs"].append({"data_set": name, "seed": seed, "version": version} | run)
     versions.pop("slow", None)  # its modules have other names
     if "iaprtc12" in paths:
         log("profiles")
@@ -224,11 +227,7 @@ def _commit(source: str) -> str:
 
 def score(raw: Raw) -> Score:
     """Return the ratio of CPU seconds, and the accuracy of all versions with its standard error over seeds."""
-    runs: dict[str, dict[str, list[Raw]]] = {}
-    for run in raw["runs"]:
-        # Stored before there was an MRR; one label is held out of an image, so that MAP is the same.
-        known = {"mrr": run["map"]} if "map" in run else {}
-        runs.setdefault(run["data_set"], {}).setdefault(run["version"], []).append(known | run)
+    runs = by_data_set(raw)
     commits = {version: raw[f"commit_{version}"][:7] for version in ("slow", "before") if f"commit_{version}" in raw}
     names = {"now": "now"} | {version: f"{version}, {commit}" for version, commit in commits.items()}
     parts = {"odd, for choosing": ODD, "even, for confirming": EVEN}
@@ -238,6 +237,8 @@ def score(raw: Raw) -> Score:
         if some:
             tables.append(_accuracy_table(part, some, names))
             checks += [check for name, versions in some.items() for check in _not_below(name, versions)]
+    if raw.get("efforts"):
+        tables.append(_effort_table(runs))
     checks += _time_check(runs)
     note = (
         "Mean and standard error over seeds, one core, with compiled kernels. The labels are held out of the training "
@@ -267,6 +268,16 @@ def score(raw: Raw) -> Score:
     return Score(checks, tables, notes)
 
 
+def by_data_set(raw: Raw) -> dict[str, dict[str, list[Raw]]]:
+    """Return the runs by data set and version."""
+    runs: dict[str, dict[str, list[Raw]]] = {}
+    for run in raw["runs"]:
+        # Stored before there was an MRR; one label is held out of an image, so that MAP is the same.
+        known = {"mrr": run["map"]} if "map" in run else {}
+        runs.setdefault(run["data_set"], {}).setdefault(run["version"], []).append(known | run)
+    return runs
+
+
 def _accuracy_table(part: str, runs: dict[str, dict[str, list[Raw]]], names: dict[str, str]) -> Table:
     rows = []
     for data_set, versions in runs.items():
@@ -276,6 +287,25 @@ def _accuracy_table(part: str, runs: dict[str, dict[str, list[Raw]]], names: dic
             values = (_mean_and_error([run[metric] for run in some]) for metric in _METRICS)
             rows.append((data_set, names.get(version, version), seconds, epochs, *values))
     return Table((f"data set ({part})", "version", "CPU seconds", "epochs", *_METRICS.values()), rows)
+
+
+def effort(runs: dict[str, dict[str, list[Raw]]]) -> list[tuple[str, float, dict[str, float]]]:
+    """Return for quick, default and thorough the CPU seconds of all data sets in sum, and the means of the metrics."""
+    found = []
+    for name, version in (("quick", "quick"), ("context", "now"), ("thorough", "thorough")):
+        some = [versions[version] for versions in runs.values()]
+        seconds = sum(fmean(run["cpu_seconds"] for run in of_set) for of_set in some)
+        means = {metric: fmean(fmean(run[metric] for run in of_set) for of_set in some) for metric in _METRICS}
+        found.append((name, seconds, means))
+    return found
+
+
+def _effort_table(runs: dict[str, dict[str, list[Raw]]]) -> Table:
+    rows = [
+        (f"`{name}`", f"{seconds:.1f}", *(f"{means[metric]:.4f}" for metric in _METRICS))
+        for name, seconds, means in effort(runs)
+    ]
+    return Table(("preset", f"CPU seconds of {len(runs)} data sets", *_METRICS.values()), rows)
 
 
 def _not_below(data_set: str, versions: dict[str, list[Raw]]) -> Iterator[Check]:

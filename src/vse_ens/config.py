@@ -28,6 +28,7 @@ _LIMITS = {
     "batch": 2**31 - 1,
     "shards": 65_536,
     "exchanges": 65_536,
+    "members": 64,
 }
 METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
@@ -43,7 +44,7 @@ class Config:
     tower: str = "id"
     """How an image becomes a vector."""
     dimensions: int = 100
-    """The length k of the vectors."""
+    """The length k of the vectors; of those of each member."""
     epochs: int = 100
     """Passes over all pairs; with ``validate``, the maximum."""
     learning_rate: float = 0.05
@@ -110,6 +111,9 @@ class Config:
     """Epochs without improvement before training stops (with ``validate``)."""
     refit: bool = False
     """Whether to train again on all pairs, for the best number of epochs, unless few pairs were held out."""
+    members: int = 1
+    """How often to train on all pairs, each time with other random numbers. The vectors of all members stand side by
+    side, so that a score is the mean of their scores (context, with ``refit``)."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -137,6 +141,7 @@ class Config:
             ("batch", 0),
             ("shards", 1),
             ("exchanges", 0),
+            ("members", 1),
             ("seed", 0),
         ):
             value = getattr(self, name)
@@ -194,6 +199,11 @@ class Config:
         for name in ("label_weights", "neighbors", "refit"):
             if getattr(self, name) and not self.validate:
                 raise ConfigError(f"{name} needs held-out labels; set validate too, or leave {name} out")
+        if self.members > 1 and (not self.refit or not self.has_context or self.has_ids):
+            raise ConfigError(
+                f"members {self.members} needs refit and tower context or context+features, not tower {self.tower}: "
+                "each member trains on all pairs; set both, or leave members out"
+            )
         if self.loss == "warp" and self.sampler != "warp":
             raise ConfigError(
                 "loss warp needs the rank that sampler warp estimates from its tries; "
@@ -223,7 +233,7 @@ class Config:
 
     def without_validation(self) -> Config:
         """Return a copy that holds out no labels: all epochs are trained, the last is kept, and nothing is added."""
-        return self.override(validate=False, label_weights=False, neighbors=False, refit=False)
+        return self.override(validate=False, label_weights=False, neighbors=False, refit=False, members=1)
 
     @property
     def has_ids(self) -> bool:
@@ -279,6 +289,7 @@ class Settings(TypedDict, total=False):
     metric: str
     patience: int
     refit: bool
+    members: int
 
 
 def _check_names(values: Mapping[str, Any]) -> None:

@@ -43,6 +43,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "features": {"sampler": "uniform", "tower": "id+features"},
     "trained anew": {"sampler": "uniform", "validate": True, "refit": True, "epochs": 3, "metric": "auc"},
     "whole preset": whole_preset().to_dict(),
+    "members": whole_preset(members=3, dimensions=6).to_dict(),
     "odd length": {"sampler": "vse-ens", "dimensions": 6, "validate": True, "epochs": 3},
 }
 

@@ -16,6 +16,7 @@ from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import DataError, TrainingError
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train import validation
@@ -162,6 +163,25 @@ def test_the_final_model_is_trained_on_all_pairs(tower: str) -> None:
     assert bytes_of(trainer.embeddings) == bytes_of(plain.embeddings)
     assert trainer.best_epoch == trainer.model_epochs == 2
     assert trainer.best_validation == dict.fromkeys(METRICS, 0.3)
+
+
+@pytest.mark.usefixtures("told")
+def test_scores_of_members_are_averaged() -> None:
+    config, data = whole_preset(members=3, dimensions=6, neighbors=False, label_weights=False), small_data()
+    trainer = Trainer(config, data, 1)
+    steps = list(trainer.rounds())
+    members = [*trainer._members, trainer._backend.tables]
+    images = np.arange(len(data.images))
+    scores = [Model(member).scores(images, data) for member in members]
+    assert len(scores) == 3
+    np.testing.assert_allclose(trainer.model.scores(images, data), np.mean(scores, axis=0), rtol=1e-4, atol=1e-6)
+    assert not np.allclose(scores[0], scores[1])
+    assert trainer.embeddings.dimensions == 18
+    alone = finished(config.override(members=1), data).embeddings
+    np.testing.assert_array_equal(alone.label_vectors, members[0].label_vectors[:, :6])
+    final = [step for step in steps if step.final]
+    assert {step.epochs for step in final} == {6}
+    assert [step.epoch for step in final if step.report] == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.usefixtures("told")

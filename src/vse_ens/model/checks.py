@@ -91,7 +91,7 @@ def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> No
 
 def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Return the type and shape of every array; sizes that the file may choose are taken from it."""
-    width = config.dimensions
+    width = config.dimensions * config.members
     single, whole, long = "float32", "int32", "int64"
     # Features are part of the image vectors; a context tower may do without both.
     own = images if config.has_ids or (config.has_features and _rows(arrays, "feature_map")) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -99,6 +99,30 @@ class Embeddings:
             self.label_pairs.copy(),
             self.label_squares.copy(),
             self.input_squares.copy(),
+        )
+
+    @classmethod
+    def joined(cls, members: Sequence[Embeddings]) -> Embeddings:
+        """Put the vectors of models with the same label pairs side by side: a score is the mean of theirs.
+
+        Both sides are divided by the root of their number, so that a step of incremental training is as long as in one.
+        """
+
+        def mean(tables: Iterable[Floats]) -> Floats:
+            return np.asarray(np.mean(list(tables), axis=0), np.float32)
+
+        def side_by_side(tables: Iterable[Floats]) -> Floats:
+            return np.asarray(np.concatenate(list(tables), axis=1) / np.float32(len(members) ** 0.5))
+
+        return replace(
+            members[0],
+            label_vectors=side_by_side(member.label_vectors for member in members),
+            label_bias=mean(member.label_bias for member in members),
+            image_vectors=side_by_side(member.image_vectors for member in members),
+            feature_map=side_by_side(member.feature_map for member in members),
+            input_vectors=side_by_side(member.input_vectors for member in members),
+            label_squares=mean(member.label_squares for member in members),
+            input_squares=mean(member.input_squares for member in members),
         )
 
     def vectors(

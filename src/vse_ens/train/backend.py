@@ -239,21 +239,21 @@ def pack_embeddings(current: Embeddings, best: Embeddings | None) -> Arrays:
 
 
 def unpack_embeddings(arrays: Mapping[str, NDArray[Any]], like: Embeddings) -> tuple[Embeddings, Embeddings | None]:
-    """Return copies of the current and best embeddings of a checkpoint, whose arrays are read-only.
+    """Return copies of the current and best embeddings of a checkpoint; ``like``: as in `read_embeddings`."""
+    best = any(name.startswith("best.") for name in arrays)
+    return read_embeddings(arrays, "current.", like), read_embeddings(arrays, "best.", like) if best else None
+
+
+def read_embeddings(arrays: Mapping[str, NDArray[Any]], prefix: str, like: Embeddings) -> Embeddings:
+    """Return a copy of the embeddings in a checkpoint whose arrays, which are read-only, have names with ``prefix``.
 
     Types and shapes must be those of ``like``, the start vectors of the run; only the number of label pairs may differ.
     """
-
-    def embeddings(prefix: str) -> Embeddings | None:
-        own = {name.removeprefix(prefix): np.array(array) for name, array in arrays.items() if name.startswith(prefix)}
-        if own:
-            _check_like(own, like)
-        return Embeddings.from_arrays(own) if own else None
-
-    current = embeddings("current.")
-    if current is None:
+    own = {name.removeprefix(prefix): np.array(array) for name, array in arrays.items() if name.startswith(prefix)}
+    if not own:
         raise ModelError("it holds no vectors")
-    return current, embeddings("best.")
+    _check_like(own, like)
+    return Embeddings.from_arrays(own)
 
 
 def _check_like(arrays: Arrays, like: Embeddings) -> None:

@@ -44,7 +44,8 @@ class IncrementalTrainer:
         workers: int | None = None,
     ) -> None:
         # An image vector includes its features (`Embeddings.settled`): from now on it is a free vector.
-        self._config = replace(config, tower=config.tower.replace("id+features", "id").replace("features", "id"))
+        tower = config.tower.replace("id+features", "id").replace("features", "id")
+        self._config = replace(config, tower=tower, dimensions=embeddings.dimensions, members=1)
         self._stream = Streams(config.seed).child("grow", generation)
         self._train_pairs = known.with_pairs(_chosen(old, known, self._stream)[known.image_numbers()])
         start = initial_embeddings(replace(self._config, seed=self._stream.key()[0] % 2**63), known)

@@ -130,6 +130,7 @@ def estimate_ram(
         # The start vectors before they are padded, or the exported ones; and those of the best epoch, twice.
         "copies of vectors": (1 + 2 * validate) * sum(vectors.values()),
         "pairs": per_pair * pairs + _IMAGE * images + held_out * held_out_row,
+        "members": 2 * config.members * sum(vectors.values()) * (config.members > 1),
         "features": 3 * feature_bytes,
         **_engine(config, data, workers, found, vectors),
         "label weights": tried * label_weights,

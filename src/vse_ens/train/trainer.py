@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,15 @@ from vse_ens.model.model import Model
 from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
-from vse_ens.train.backend import make_backend
+from vse_ens.streams import Streams
+from vse_ens.train.backend import make_backend, read_embeddings
 from vse_ens.train.engines import RoundStats
 from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.tables import check_finite, divergence
 from vse_ens.train.validation import EarlyStopping, ValidationResult, Validator, worth_refitting
+
+# What the names of the arrays of finished members begin with in a checkpoint, before their number.
+_MEMBER = "member."
 
 
 class Trainer:
@@ -35,7 +39,7 @@ class Trainer:
 
     The model depends on the configuration, the data and the seed. It is usable after every round, and the loop may stop
     between any two. With ``validate``, labels are held out to find the best epoch. With ``refit``, the final
-    model is then trained on all pairs for the best number of epochs.
+    model is then trained on all pairs for the best number of epochs, and so is each of its ``members``.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Trainer:
         self._label_weights: LabelWeights | None = None
         self._neighbors_by_epoch: dict[int, ValidationResult] = {}
         self._prepared = self._refitting = False
+        self._members: list[Embeddings] = []
         self._epoch, self._round, self._stats = 0, 0, RoundStats()
 
     # --- training ---
@@ -83,7 +88,9 @@ class Trainer:
         backend = self._backend
         try:
             while not self.finished:
-                epoch, stats, rate, epochs = self._epoch + 1, self._stats, self.learning_rate, self._planned_epochs
+                stats, rate, epochs = self._stats, self.learning_rate, self._planned_epochs
+                epoch = len(self._members) * epochs + self._epoch + 1
+                epochs *= self.config.members if self._refitting else 1
                 final = self._refitting or not self._will_refit
                 rounds = backend.begin_epoch(self._epoch)
                 while self._round < rounds:
@@ -94,14 +101,23 @@ class Trainer:
                         yield Progress(epoch, self._round, rounds, epochs, final, stats, None, backend.timings)
                 report = self._end_epoch(rate)
                 if self._phase_done() and not self.finished:
-                    self._begin_refit()
+                    self._begin_member()
                 yield Progress(epoch, rounds, rounds, epochs, final, stats, report, backend.timings)
         finally:
             backend.close()
 
-    def _begin_refit(self) -> None:
+    def _begin_member(self) -> None:
+        """Begin to train on all pairs, each member of the model with other random numbers."""
+        if self._refitting:
+            self._members.append(self._backend.tables.copy())
         self._refitting, self._epoch = True, 0
+        self._use_seed_of_member()
         self._backend.initialize(all_pairs=True)
+
+    def _use_seed_of_member(self) -> None:
+        if number := len(self._members):
+            words = Streams(self.config.seed).child("member", number).key()
+            self._backend.config = replace(self.config, seed=int(words[0]) % 2**63)
 
     def _end_epoch(self, learning_rate: float) -> EpochReport:
         self._epoch += 1
@@ -129,6 +145,8 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether all epochs are done or early stopping has ended them."""
+        if self._refitting and len(self._members) + 1 < self.config.members:
+            return False
         return self._phase_done() and (self._refitting or not self._will_refit)
 
     def _phase_done(self) -> bool:
@@ -143,7 +161,7 @@ class Trainer:
     def _will_refit(self) -> bool:
         if not self._validator or not self.config.refit:
             return False
-        return worth_refitting(len(self._validator.images), self.known.pairs)
+        return self.config.members > 1 or worth_refitting(len(self._validator.images), self.known.pairs)
 
     # --- what was learned ---
 
@@ -156,11 +174,14 @@ class Trainer:
     def embeddings(self) -> Embeddings:
         """A copy of the vectors: those of the best epoch with validation, else of the last round.
 
-        Once a final training on all pairs is done, those of its last round.
+        Once the final training on all pairs is done, those of its last round, with all members side by side.
         """
         self.prepare()
-        kept_best = self._stopping.best_epoch > 0 and not (self._refitting and self.finished)
-        return self._backend.export(best=kept_best)
+        whole = self._refitting and self.finished
+        last = self._backend.export(best=self._stopping.best_epoch > 0 and not whole)
+        if not whole or not self._members:
+            return last
+        return Embeddings.joined([*(member.resized(last.dimensions) for member in self._members), last])
 
     @property
     def model(self) -> Model:
@@ -229,11 +250,14 @@ class Trainer:
         self.prepare()
         arrays, backend_state = self._backend.state()
         stats, stopping, validator = self._stats, self._stopping, self._validator
+        for number, member in enumerate(self._members):
+            arrays |= {f"{_MEMBER}{number}.{name}": array for name, array in member.arrays().items()}
         return arrays, {
             "config": self.config.to_dict(),
             "epoch": self._epoch,
             "round": self._round,
             "refitting": self._refitting,
+            "members": len(self._members),
             "label_weights": None
             if not validator or not self.config.label_weights
             else {
@@ -261,6 +285,9 @@ class Trainer:
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
         """Continue from what `state` returned, in a trainer of the same configuration and data."""
         self.prepare()
+        done = range(state.get("members", 0))  # a checkpoint of version 0.3 does not say
+        self._members = [read_embeddings(arrays, f"{_MEMBER}{number}.", self._backend.tables) for number in done]
+        self._use_seed_of_member()
         self._backend.restore(arrays, state["backend"])
         self._epoch, self._round, self._refitting = state["epoch"], state["round"], state["refitting"]
         if any(type(number) is not int or number < 0 for number in (self._epoch, self._round)):

@@ -47,7 +47,7 @@ _FIRST_REGULARIZATION = 10.0
 _SCALES = (0.0, 1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 _FIRST_SCALE = 20.0
 # The values tried for the scale of what neighbors add.
-_NEIGHBOR_SCALES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+_NEIGHBOR_SCALES = (0.0, 0.5, 1.0, 2.0, 3.0, 4.5)
 _FIRST_NEIGHBOR_SCALE = 1.0
 MAX_SEARCH_LABELS = 3_000
 """With more labels, lambda is not searched, because that takes long. On the Open Images sample (5,390 labels) the

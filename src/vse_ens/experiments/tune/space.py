@@ -17,7 +17,7 @@ from vse_ens.presets import configure, read_toml
 # A space with more combinations of choices is checked in part.
 _MAX_CHECKED = 2_000
 # They decide how a trial is measured, or early stopping finds them.
-_NOT_TUNED = ("epochs", "exchanges", "metric", "patience", "refit", "seed", "shards", "validate")
+_NOT_TUNED = ("epochs", "exchanges", "members", "metric", "patience", "refit", "seed", "shards", "validate")
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,22 @@ _PAPER_RATES: Space = {
 }
 _PAPER_RANKS: Space = {"rank_scale": Range(0.001, 1.0, log=True)}
 
+_CONTEXT: Space = {
+    "learning_rate": Range(0.02, 0.15, log=True),
+    "learning_rate_decay": Range(0.7, 0.95),
+    "regularization": Range(1e-4, 1e-2, log=True),
+    "bias_regularization": Range(1e-4, 1e-2, log=True),
+    "init_scale": Range(0.005, 0.08, log=True),
+    "dimensions": Choices((64, 128, 256)),
+    "negatives": Range(8, 128, log=True),
+    # 0: chosen from the data.
+    "rank_scale": Choices((0.0, 0.03, 0.1, 0.3)),
+}
+
 SPACES: Mapping[str, Space] = {
-    "context": {
-        "learning_rate": Range(0.02, 0.15, log=True),
-        "learning_rate_decay": Range(0.7, 0.95),
-        "regularization": Range(1e-4, 1e-2, log=True),
-        "bias_regularization": Range(1e-4, 1e-2, log=True),
-        "init_scale": Range(0.005, 0.08, log=True),
-        "dimensions": Choices((64, 128, 256)),
-        "negatives": Range(8, 128, log=True),
-        # 0: chosen from the data.
-        "rank_scale": Choices((0.0, 0.03, 0.1, 0.3)),
-    },
+    "context": _CONTEXT,
+    "quick": _CONTEXT,
+    "thorough": _CONTEXT,
     "vse-ens": {
         "learning_rate": Range(0.02, 0.2, log=True),
         "learning_rate_decay": Range(0.96, 1.0),
