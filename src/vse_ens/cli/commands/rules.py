@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vse_ens.data.rules.store import NewRule
 
 _ROWS_SHOWN = 10
+_UNSEEN = "What nobody labels, pairs cannot show; to add it: vse rules apply rules.jsonl --implies dalmatian=dog"
 _COLUMNS = ("rule", "kind", "label", "other", "by", "date")
 
 RulesPath = Annotated[Path, Argument("A rules file (.jsonl).", "RULES")]
@@ -78,6 +79,7 @@ def propose(
     )
     console.result(proposals.to_dict(), *parts, Text())
     console.line(following)
+    console.line(_UNSEEN)
 
 
 def apply_proposals(
