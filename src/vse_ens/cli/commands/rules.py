@@ -78,8 +78,8 @@ def propose(
         else "Use --out FILE.csv or --json for all proposals."
     )
     console.result(proposals.to_dict(), *parts, Text())
-    console.line(following)
     console.line(_UNSEEN)
+    console.line(following)
 
 
 def apply_proposals(
