@@ -97,13 +97,11 @@ def _built_in(name: str, *kinds: str, module: str = "") -> Format:
 # Plug-ins stand between the two groups.
 SPECIFIC = (
     _built_in("coco", "folder", "json"),
-    _built_in("cvat", "folder", "xml"),
     _built_in("label-studio", "json"),
     _built_in("voc"),
     _built_in("lightroom", "database"),
     _built_in("digikam", "database"),
     _built_in("darktable", "folder", "database"),
-    _built_in("hydrus", "folder", "database", "json"),
     _built_in("imagefolder", "folder", "json"),
     _built_in("yolo", "folder", "yaml"),
 )
@@ -117,6 +115,9 @@ _INTEROP_FILES = (
     ("movielens", r".+\.csv", rb"\W*userId\W+movieId\W+rating"),
     ("movielens", r"u\.data|ratings\.dat", rb"\d+(\t|::)\d+\1"),
     ("xmc", r".*X_Y\.txt|.+\.(svm|libsvm)", rb"\d+([ ,]\d+)* "),
+    ("cvat", r".+\.xml", rb"(?s).*<annotations>.*<(version|meta|image|track)\b"),
+    ("hydrus", r"client(\.\w+)?\.db", rb"SQLite format 3"),
+    ("hydrus", r".+\.json", rb'(?s)\s*\{.*"metadata".*"(storage_tags|display_tags|service_keys_to)'),
 )
 
 
@@ -286,8 +287,8 @@ def _check_uninstalled(glance: Glance) -> None:
     names = sorted(name for name in glance.names if "/" not in name) if glance.is_folder else [glance.path.name]
     for name in names if missing else ():
         for format_name, pattern, start in missing:
-            if re.fullmatch(pattern, name) and re.match(start, Glance(folder / name).head):
-                raise MissingPartError(
-                    f"{glance.path} is {format_name}, which needs a plug-in: pip install {INTEROP}; "
-                    f"or pass --format csv or txt to read a table of pairs"
-                )
+            file = Glance(folder / name)
+            if re.fullmatch(pattern, name) and re.match(start, file.head):
+                table = "; or pass --format csv or txt to read a table of pairs" if file.kind == "text" else ""
+                message = f"{glance.path} is {format_name}, which needs a plug-in: pip install {INTEROP}"
+                raise MissingPartError(message + table)
