@@ -9,6 +9,3 @@ from vse_ens.baselines.ease import Ease as Ease
 from vse_ens.baselines.image_knn import ImageKnn as ImageKnn
 from vse_ens.baselines.registry import BASELINES as BASELINES
 from vse_ens.baselines.registry import make_baseline as make_baseline
-from vse_ens.baselines.registry import tune as tune
-from vse_ens.baselines.registry import tune_ease as tune_ease
-from vse_ens.baselines.registry import tune_image_knn as tune_image_knn
