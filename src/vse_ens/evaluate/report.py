@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.arrow import rows_to_frame
 from vse_ens.display import Table, TableRepr, Value, aligned
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
@@ -90,10 +91,6 @@ class Report(TableRepr, Mapping[str, float]):
 
         ``backend`` is "arrow", "pandas" or "polars".
         """
-        import pyarrow as pa
-
-        from vse_ens.data.io.frames import as_backend
-
         parts = {"all": (self.metrics, self.intervals)}
         parts |= {name: (group.metrics, group.intervals) for name, group in self.groups.items()}
         rows = [
@@ -101,9 +98,8 @@ class Report(TableRepr, Mapping[str, float]):
             for group, (metrics, intervals) in parts.items()
             for metric, value in metrics.items()
         ]
-        types = (pa.string(), pa.string(), pa.float64(), pa.float64(), pa.float64())
-        columns = [pa.array([row[column] for row in rows], kind) for column, kind in enumerate(types)]
-        return as_backend(pa.table(columns, ["group", "metric", "value", "low", "high"]), backend)
+        numbers = dict.fromkeys(("value", "low", "high"), "float64")
+        return rows_to_frame(rows, {"group": "string", "metric": "string", **numbers}, backend)
 
     def notes(self) -> list[str]:
         """Return one sentence each for unknown images and unknown labels, if there are any."""

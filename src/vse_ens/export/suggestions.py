@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.curate.suggest import SuggestionBlock
+from vse_ens.data.arrow import as_backend
 from vse_ens.data.collections.base import LabelEdit
-from vse_ens.data.io.frames import as_backend
 from vse_ens.data.io.write import defuse_table, table_writer, to_json
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError

@@ -16,6 +16,7 @@ from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, images_of, without_label, wrong_confidences
 from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.arrow import rows_to_frame
 from vse_ens.data.io.write import defuse
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
@@ -70,24 +71,14 @@ class Audit(TableRepr):
 
         The kinds are ``wrong``, ``missing``, ``duplicate`` and ``alike``. ``backend`` is "arrow", "pandas" or "polars".
         """
-        import pyarrow as pa
-
-        from vse_ens.data.arrow import strings_to_arrow
-        from vse_ens.data.io.frames import as_backend
-
         rows: list[tuple[Any, ...]] = [
             (kind, one.image, one.label, None, one.confidence, one.reason)
             for kind, findings in (("wrong", self.wrong), ("missing", self.missing))
             for one in findings
         ]
         rows += [(_KINDS[one.kind], None, one.label, one.other, None, one.reason) for one in self.duplicates]
-        names = ("kind", "image", "label", "other_label", "confidence", "reason")
-        columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
-        arrays = [
-            pa.array(columns[name], pa.float64()) if name == "confidence" else strings_to_arrow(columns[name])
-            for name in names
-        ]
-        return as_backend(pa.table(arrays, names), backend)
+        types = dict.fromkeys(("kind", "image", "label", "other_label", "confidence", "reason"), "large_string")
+        return rows_to_frame(rows, types | {"confidence": "float64"}, backend)
 
     def _tables(self) -> list[Table]:
         names = ("image", "label", "confidence", "reason")
