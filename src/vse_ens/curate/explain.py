@@ -27,7 +27,7 @@ from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
 
-_NEIGHBORS_NAMED, _IMAGES_SHOWN = 5, 2
+_NEIGHBORS_NAMED, _IMAGES_SHOWN, _REASONS_SHOWN = 5, 2, 3
 _SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
 
 
@@ -62,9 +62,9 @@ class Reason:
         return f"Reason({self.name!r}, {self.share:+.3f})"
 
 
-def reasons_text(reasons: Sequence[Reason], most: int = 3) -> str:
+def reasons_text(reasons: Sequence[Reason]) -> str:
     """Return the first few reasons with their shares, such as ``sea (+1.20), sand (+0.42)``."""
-    return ", ".join(f"{one.name} ({one.share:+.2f})" for one in reasons[:most])
+    return ", ".join(f"{one.name} ({one.share:+.2f})" for one in reasons[:_REASONS_SHOWN])
 
 
 @dataclass(frozen=True, repr=False)

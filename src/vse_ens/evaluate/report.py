@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.arrow import rows_to_frame
-from vse_ens.display import Table, TableRepr, Value, aligned
+from vse_ens.display import Table, TableRepr, Value, aligned, short
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
 from vse_ens.evaluate.metrics import TOPS, Numbers
@@ -140,24 +140,12 @@ class Report(TableRepr, Mapping[str, float]):
         return GROUP_METRICS if self.pairs != self.images else tuple(one for one in GROUP_METRICS if one != "mrr")
 
     def __str__(self) -> str:
-        rows = [
-            (" = ".join(names), f"{self.metrics[names[0]]:.4f}", _interval_text(self.intervals.get(names[0])))
-            for names in self.folded()
-        ]
-        lines = [
-            f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,} labels",
-            *self.notes(),
-            "",
-            *aligned([("metric", "value", "95 % interval"), *rows]),
-        ]
-        shown = self.group_metrics()
-        groups = [
-            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in shown))
-            for name, group in self.groups.items()
-        ]
-        lines += ["", *aligned([("group", "labels", "pairs", *shown), *groups])]
-        if headline := self.headline():
-            lines += ["", *textwrap.wrap(headline, 80)]
+        metrics, groups = self._tables()
+        lines = [metrics.title, *self.notes()]
+        for table in (metrics, groups):
+            lines += ["", *aligned([table.names, *([_four_decimals(value) for value in row] for row in table.rows)])]
+        if groups.note:
+            lines += ["", *textwrap.wrap(groups.note, 80)]
         return "\n".join(lines)
 
     def _tables(self) -> list[Table]:
@@ -239,6 +227,10 @@ def _means(values: Mapping[str, Numbers]) -> dict[str, float]:
 
 def _named(values: Mapping[str, Numbers], ends: Numbers) -> dict[str, Interval]:
     return {name: (float(low), float(high)) for name, (low, high) in zip(values, ends, strict=True)}
+
+
+def _four_decimals(value: Value) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else short(value)
 
 
 def _interval_text(ends: Interval | None) -> str:

@@ -18,7 +18,7 @@ import pytest
 from tests.support import dataset_files as made
 from tests.support.dataset_files import Table
 from vse_ens.data.collections import WritableCollection, open_collection
-from vse_ens.data.io import read
+from vse_ens.data.io.read import read
 from vse_ens.errors import DataError
 
 TREE: Table = {"a.jpg": ["place|beach", "sea"], "d/b.jpg": ["place", "été"], "d/c.jpg": []}

@@ -9,7 +9,7 @@ import pytest
 from tests.support.dataset_files import ENTITIES, Style, voc
 from vse_ens.data.collections import LabelEdit, open_collection
 from vse_ens.data.collections.voc import VocCollection
-from vse_ens.data.io import read
+from vse_ens.data.io.read import read
 
 
 def test_a_voc_object_is_over_the_whole_image_and_difficult(tmp_path: Path) -> None:
