@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -101,16 +101,13 @@ def _csv(path: Path, data: Annotations) -> None:
         # All quoted: Python would leave a carriage return outside quotes, which ends a line.
         writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(("image", "label"))
-        writer.writerows(_pairs(data))
+        writer.writerows((image, label) for image in data.images for label in data.labels_of(image))
 
 
 def _jsonl(path: Path, data: Annotations) -> None:
-    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{to_json({'image': image, 'label': label})}\n" for image, label in _pairs(data))
-
-
-def _pairs(data: Annotations) -> Iterable[tuple[str, str]]:
-    return ((image, label) for image in data.images for label in data.labels_of(image))
+    with replace_file(path) as partial, table_writer(partial, "jsonl", _SCHEMA) as write:
+        for group in _groups(data):
+            write(group)
 
 
 _TABLES: dict[str, Callable[[Path, Annotations], None]] = {
