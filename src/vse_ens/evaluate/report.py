@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,25 +67,8 @@ class Report(TableRepr, Mapping[str, float]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain dictionaries, for JSON."""
-        return {
-            "images": self.images,
-            "pairs": self.pairs,
-            "labels": self.labels,
-            "unknown_images": self.unknown_images,
-            "unknown_labels": self.unknown_labels,
-            "metrics": dict(self.metrics),
-            "intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            "groups": {
-                name: {
-                    "labels": group.labels,
-                    "pairs": group.pairs,
-                    "images": group.images,
-                    "metrics": dict(group.metrics),
-                    "intervals": {metric: list(ends) for metric, ends in group.intervals.items()},
-                }
-                for name, group in self.groups.items()
-            },
-        }
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in place of tuples
+        return found
 
     def to_frame(self, backend: str = "arrow") -> Any:
         """Return one row per group and metric, with the ends of its interval; the group of all labels is ``all``.
