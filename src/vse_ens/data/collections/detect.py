@@ -1,16 +1,8 @@
 """Recognize a collection by looking at it: the table of formats, the plug-ins, and `open_collection`.
 
-A format is one module. It has two functions, and a third if `vse data convert` can write it:
-
-    def detect(glance: Glance) -> bool: ...
-    def open(path: Path, options: OpenOptions) -> Collection: ...
-    def write(path: Path, data: Annotations, test: Annotations | None) -> list[Path]: ...
-
-``detect`` is cheap: it uses the names and the first bytes that the `Glance` has, and opens a few files at most.
-``open`` checks that the path can be this format and raises a `DataError` if not; labels are read by `items`.
-
-Other distributions add formats by entry points of the group `GROUP`, each the name of a format and its module. They are
-imported to look at a source that no specific built-in format recognizes, or when ``format`` names one.
+A format is one module, a `FormatModule`. Other distributions add formats by entry points of the group `GROUP`, each the
+name of a format and its module. They are imported to look at a source that no specific built-in format recognizes, or
+when ``format`` names one.
 """
 
 from __future__ import annotations
@@ -43,13 +35,13 @@ class PluginError(DataError):
 
 
 class FormatModule(Protocol):
-    """The functions of a format's module; ``write`` is optional."""
+    """A format's module; it may also have ``write(path, data, test)``, which returns the files written."""
 
     def detect(self, glance: Glance) -> bool:
-        """Return whether a source has this format."""
+        """Return whether a source has this format: by names and first bytes, opening a few files at most."""
 
     def open(self, path: Path, options: OpenOptions) -> Collection:
-        """Return the collection at a path."""
+        """Return the collection at a path, without reading labels; raise a `DataError` if it cannot be this format."""
 
 
 class Format(NamedTuple):
