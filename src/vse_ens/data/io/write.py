@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import as_arrow
-from vse_ens.data.collections.detect import find_format, plugins
+from vse_ens.data.collections.detect import Format, PluginError, find_format, plugins
 from vse_ens.errors import ConfigError, VseError
 from vse_ens.storage.atomic import replace_file, replace_files
 
@@ -157,7 +157,7 @@ def _plugin_writer(name: str) -> Callable[[Path, Annotations, Annotations | None
     entry = find_format(name, tuple(_TABLES))
     write = getattr(entry.load(), "write", None)
     if write is None:
-        known = ", ".join([*_TABLES, *(plugin.name for plugin in plugins())])
+        known = ", ".join([*_TABLES, *(plugin.name for plugin in plugins() if _can_write(plugin))])
         raise ConfigError(f"the format {name} is only read; write one of {known}")
 
     def guarded(path: Path, data: Annotations, test: Annotations | None) -> list[Path]:
@@ -165,6 +165,12 @@ def _plugin_writer(name: str) -> Callable[[Path, Annotations, Annotations | None
             return list(write(path, data, test))
 
     return guarded
+
+
+def _can_write(plugin: Format) -> bool:
+    with suppress(PluginError):
+        return hasattr(plugin.load(), "write")
+    return False
 
 
 def defuse(text: str) -> str:
