@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.core.baseline_tuning import tune_ease
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import REAL, real
 from vse_ens.annotator import Annotator
 from vse_ens.baselines.base import Baseline
 from vse_ens.baselines.ease import Ease
-from vse_ens.baselines.registry import tune_ease
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.data.splits import leave_one_out

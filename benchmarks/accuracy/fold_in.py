@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.core.baseline_tuning import tune_ease
 from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
 from benchmarks.core.data_sets import real
 from benchmarks.core.models import trained_embeddings
 from vse_ens.annotator import Annotator
-from vse_ens.baselines.registry import tune_ease
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations, NewImagesSplit
 from vse_ens.evaluate.rank import FunctionScorer, Scorer, evaluate

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from benchmarks.core.baseline_tuning import EASE_GRID
 from benchmarks.peers.base import Fitted, Peer, Settings, Trained, settings_grid
 from vse_ens.baselines.ease import Ease
-from vse_ens.baselines.registry import EASE_GRID
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.blas import one_thread

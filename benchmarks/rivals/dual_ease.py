@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.core.baseline_tuning import EASE_GRID
 from benchmarks.peers.base import Fitted, Settings, Trained, ones_matrix, settings_grid
 from benchmarks.rivals.base import Rival
-from vse_ens.baselines.registry import EASE_GRID
 from vse_ens.data.annotations import Annotations
 
 # EASE inverts a matrix of labels; where there are this many times more of them than images, it is fitted through the

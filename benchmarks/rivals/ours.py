@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.core.baseline_tuning import IMAGE_KNN_GRID
 from benchmarks.peers.base import Fitted, Settings, Trained, settings_grid
 from benchmarks.peers.ours import DefaultPeer, EasePeer, fitted
 from benchmarks.rivals.base import OURS, Rival
 from vse_ens.baselines.base import Popularity
 from vse_ens.baselines.image_knn import ImageKnn
-from vse_ens.baselines.registry import IMAGE_KNN_GRID
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.blas import one_thread
 

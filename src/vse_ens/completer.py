@@ -18,7 +18,7 @@ from vse_ens.data.csr import take_rows
 from vse_ens.data.partition.parts import number_ids
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, MissingPartError
-from vse_ens.evaluate import mean_reciprocal_rank
+from vse_ens.evaluate.rank_model import mean_reciprocal_rank
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Floats

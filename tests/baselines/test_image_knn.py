@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tests.support.baseline_cases import Matrix, annotations, everything, matrices
 from vse_ens.baselines import image_knn
 from vse_ens.baselines.image_knn import ImageKnn
-from vse_ens.baselines.registry import tune_image_knn
 
 powers = st.sampled_from([0.5, 4.0, 10.0])
 
@@ -93,11 +92,3 @@ def test_blocks_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = fitted.scores(everything(data))
     monkeypatch.setattr(image_knn, "_BLOCK_BYTES", 1)
     np.testing.assert_array_equal(fitted.scores(everything(data)), whole)
-
-
-def test_power_is_tuned_over_the_grid() -> None:
-    data = annotations(np.random.default_rng(0).random((40, 12)) < 0.3)
-    tuning = tune_image_knn(data, grid=(4.0, 16.0), seed=1)
-    assert tuning.tried == (ImageKnn(4.0), ImageKnn(16.0))
-    assert tuning == tune_image_knn(data, grid=(4.0, 16.0), seed=1)
-    assert len(tune_image_knn(data).tried) == 7

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from benchmarks.core.markdown import page_markdown, table_markdown
 
-from vse_ens.report import Bullets, Cell, Code, Column, Details, Facts, Note, Page, Paragraph, Section, Table
+from vse_ens.report.html import Bullets, Code, Details, Facts, Note, Page, Paragraph, Section
+from vse_ens.report.tables import Cell, Column, Table
 
 
 def test_a_page_keeps_its_text_in_order() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import dataset_files as made
-from tests.support.collection_samples import HASHES, TREE
+from tests.support.collection_samples import TREE
 from tests.support.photos import jpeg, packet
 from vse_ens.data.collections.detect import GENERAL, SPECIFIC
 from vse_ens.data.collections.testing import FormatContract
@@ -46,13 +46,11 @@ FLAT: Table = {"a.jpg": ["beach", "sea"], "d/b.jpg": ["sea"]}
 # The function that makes a source, and what it holds.
 FORMATS: dict[str, tuple[Callable[[Path, Table], Path], Table]] = {
     "coco": (made.coco, made.IMAGES),
-    "cvat": (made.cvat, made.IMAGES),
     "label-studio": (made.label_studio, made.IMAGES),
     "voc": (made.voc, made.IMAGES),
     "lightroom": (made.lightroom, TREE),
     "digikam": (made.digikam, TREE),
     "darktable": (made.darktable, TREE),
-    "hydrus": (made.hydrus, HASHES),
     "imagefolder": (made.imagefolder, made.IMAGES),
     "yolo": (yolo, {f"images/train/{image}": labels for image, labels in FLAT.items()}),
     "txt-tags": (txt_tags, FLAT),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.reliability import Reliability, expected_calibration_error, reliability
+from vse_ens.evaluate.reliability import Reliability, binned_calibration_error, expected_calibration_error, reliability
 
 
 def test_bins_and_error_by_hand() -> None:
@@ -14,12 +14,12 @@ def test_bins_and_error_by_hand() -> None:
     assert (low.confidence, low.right, low.count) == (pytest.approx(0.15), 0.0, 2)
     assert (middle.confidence, middle.right, middle.count) == (pytest.approx(0.5), 1.0, 2)
     assert (high.confidence, high.right, high.count) == (pytest.approx(0.85), 0.5, 2)
-    assert expected_calibration_error(confidences, hits, bins=3) == pytest.approx((0.15 + 0.5 + 0.35) / 3)
+    assert binned_calibration_error(reliability(confidences, hits, bins=3)) == pytest.approx((0.15 + 0.5 + 0.35) / 3)
 
 
 def test_equal_confidences_stay_together_whatever_their_order() -> None:
     assert reliability([0.5, 0.5, 0.5, 0.5], [1, 0, 1, 0], bins=4) == [Reliability(0.5, 0.5, 4)]
-    assert expected_calibration_error([0.5] * 4, [1, 1, 0, 0], bins=4) == 0.0
+    assert expected_calibration_error([0.5] * 4, [1, 1, 0, 0]) == 0.0
     assert [one.count for one in reliability([0.25, 0.5, 0.5, 0.5], [0, 1, 0, 1], bins=2)] == [1, 3]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.service_in_subprocess import serving
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.feedback import apply_feedback, count_feedback, export_accepted, read_feedback
+from vse_ens.data.feedback.pairs import apply_feedback, count_feedback, export_accepted, read_feedback
 from vse_ens.data.feedback.store import open_reader
 from vse_ens.data.feedback.verdicts import Feedback, NewVerdict, PairVerdict, StoredBatch, UndoneBatch
 from vse_ens.errors import ConfigError, UnknownIdError

@@ -15,6 +15,12 @@ Table = Mapping[str, Sequence[str]]
 
 IMAGES: Table = {"a.jpg": ["cat", "sea"], "b.jpg": [], "sub/c.png": ["sea", 'été | <&> "x"']}
 
+ENTITIES = """<?xml version="1.0"?>
+<!DOCTYPE {0} [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>
+<{0}><filename>&c;</filename></{0}>
+"""
+"""A document whose text grows by entities inside entities."""
+
 
 class Style(NamedTuple):
     """How a text file is laid out."""

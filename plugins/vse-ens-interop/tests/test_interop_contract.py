@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.support import dataset_files as made
+from tests.support.collection_samples import HASHES
 
 from vse_ens.data.collections.testing import FormatContract
 
@@ -55,3 +57,19 @@ class TestXmc(FormatContract):
     def make(self, folder: Path) -> Path:
         (folder / "X_Y.txt").write_text("2 30\n10:1 20:1\n10:1\n")
         return folder / "X_Y.txt"
+
+
+class TestCvat(FormatContract):
+    name = "cvat"
+    expected = made.IMAGES
+
+    def make(self, folder: Path) -> Path:
+        return made.cvat(folder, self.expected)
+
+
+class TestHydrus(FormatContract):
+    name = "hydrus"
+    expected = HASHES
+
+    def make(self, folder: Path) -> Path:
+        return made.hydrus(folder, self.expected)

@@ -6,26 +6,15 @@ from vse_ens.exports import lazy_exports
 
 if TYPE_CHECKING:
     from vse_ens.curate.audit.audit import Audit as Audit
-    from vse_ens.curate.audit.audit import Finding as Finding
     from vse_ens.curate.audit.audit import audit_labels as audit_labels
     from vse_ens.curate.audit.audit import audit_rows as audit_rows
-    from vse_ens.curate.audit.duplicates import Duplicate as Duplicate
     from vse_ens.curate.audit.wrong import total_step_size as total_step_size
     from vse_ens.curate.explain import Explanation as Explanation
-    from vse_ens.curate.explain import Reason as Reason
     from vse_ens.curate.label_ranking import ImageScan as ImageScan
     from vse_ens.curate.label_ranking import LabelRanker as LabelRanker
-    from vse_ens.curate.search import FoundImage as FoundImage
     from vse_ens.curate.search import FoundImages as FoundImages
-    from vse_ens.curate.search import Neighbor as Neighbor
     from vse_ens.curate.search import Neighbors as Neighbors
     from vse_ens.curate.search import Searcher as Searcher
-    from vse_ens.curate.suggest import Suggester as Suggester
-    from vse_ens.curate.suggest import Suggestion as Suggestion
-    from vse_ens.curate.suggest import SuggestionBlock as SuggestionBlock
-    from vse_ens.curate.suggest import SuggestionLists as SuggestionLists
-    from vse_ens.curate.suggest import Suggestions as Suggestions
-    from vse_ens.curate.suggest import SuggestOptions as SuggestOptions
     from vse_ens.curate.suggest import explain_label as explain_label
     from vse_ens.curate.suggest_remote import RemoteSuggester as RemoteSuggester
     from vse_ens.curate.verdict_calibration import calibrated as calibrated
@@ -36,13 +25,12 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "audit.audit": "Audit Finding audit_labels audit_rows",
-        "audit.duplicates": "Duplicate",
+        "audit.audit": "Audit audit_labels audit_rows",
         "audit.wrong": "total_step_size",
-        "explain": "Explanation Reason",
+        "explain": "Explanation",
         "label_ranking": "ImageScan LabelRanker",
-        "search": "FoundImage FoundImages Neighbor Neighbors Searcher",
-        "suggest": "Suggester Suggestion SuggestionBlock SuggestionLists Suggestions SuggestOptions explain_label",
+        "search": "FoundImages Neighbors Searcher",
+        "suggest": "explain_label",
         "suggest_remote": "RemoteSuggester",
         "verdict_calibration": "calibrated reliability_of suggestions_to_judge with_verdicts",
     },

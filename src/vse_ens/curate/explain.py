@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.arrow import rows_to_frame
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.kernels.arrays import Csr
@@ -26,7 +27,7 @@ from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
 
-_NEIGHBORS_NAMED, _IMAGES_SHOWN = 5, 2
+_NEIGHBORS_NAMED, _IMAGES_SHOWN, _REASONS_SHOWN = 5, 2, 3
 _SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
 
 
@@ -61,9 +62,9 @@ class Reason:
         return f"Reason({self.name!r}, {self.share:+.3f})"
 
 
-def reasons_text(reasons: Sequence[Reason], most: int = 3) -> str:
+def reasons_text(reasons: Sequence[Reason]) -> str:
     """Return the first few reasons with their shares, such as ``sea (+1.20), sand (+0.42)``."""
-    return ", ".join(f"{one.name} ({one.share:+.2f})" for one in reasons[:most])
+    return ", ".join(f"{one.name} ({one.share:+.2f})" for one in reasons[:_REASONS_SHOWN])
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,16 +81,8 @@ class Explanation(TableRepr):
 
     def to_frame(self, backend: str = "arrow") -> Any:
         """Return a frame with the columns reason, source and share; it is "arrow", "pandas" or "polars"."""
-        import pyarrow as pa
-
-        from vse_ens.data.io.frames import as_backend
-
-        columns = {
-            "reason": pa.array([one.name for one in self.reasons], pa.string()),
-            "source": pa.array([one.source for one in self.reasons], pa.string()),
-            "share": pa.array([one.share for one in self.reasons], pa.float64()),
-        }
-        return as_backend(pa.table(columns), backend)
+        rows = [(one.name, one.source, one.share) for one in self.reasons]
+        return rows_to_frame(rows, {"reason": "string", "source": "string", "share": "float64"}, backend)
 
     def _tables(self) -> list[Table]:
         confidence = "" if self.confidence is None else f", confidence {rounded(self.confidence)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vse_ens.data.arrow import rows_to_frame
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import ResultList, Table, rounded
 from vse_ens.kernels.arrays import Csr
@@ -44,21 +45,14 @@ class FoundImages(ResultList[FoundImage]):
 
     def to_frame(self, backend: str = "arrow") -> Any:
         """Return a frame with the columns image, score and confidence; it is "arrow", "pandas" or "polars"."""
-        import pyarrow as pa
+        types = {"image": "large_string", "score": "float64", "confidence": "float64"}
+        return rows_to_frame(self._rows(), types, backend)
 
-        from vse_ens.data.arrow import strings_to_arrow
-        from vse_ens.data.io.frames import as_backend
-
-        columns = {
-            "image": strings_to_arrow([one.image for one in self]),
-            "score": pa.array([one.score for one in self], pa.float64()),
-            "confidence": pa.array([one.confidence for one in self], pa.float64()),
-        }
-        return as_backend(pa.table(columns), backend)
+    def _rows(self) -> list[tuple[str, float, float | None]]:
+        return [(one.image, one.score, one.confidence) for one in self]
 
     def _tables(self) -> list[Table]:
-        rows = [(one.image, one.score, one.confidence) for one in self]
-        return [Table(("image", "score", "confidence"), rows, bars=("confidence",))]
+        return [Table(("image", "score", "confidence"), self._rows(), bars=("confidence",))]
 
 
 @dataclass(frozen=True)
@@ -78,17 +72,13 @@ class Neighbors(ResultList[Neighbor]):
 
     def to_frame(self, backend: str = "arrow") -> Any:
         """Return a frame with the columns id and similarity; it is "arrow", "pandas" or "polars"."""
-        import pyarrow as pa
+        return rows_to_frame(self._rows(), {"id": "large_string", "similarity": "float64"}, backend)
 
-        from vse_ens.data.arrow import strings_to_arrow
-        from vse_ens.data.io.frames import as_backend
-
-        similarities = pa.array([one.similarity for one in self], pa.float64())
-        ids = strings_to_arrow([one.id for one in self])
-        return as_backend(pa.table({"id": ids, "similarity": similarities}), backend)
+    def _rows(self) -> list[tuple[str, float]]:
+        return [(one.id, one.similarity) for one in self]
 
     def _tables(self) -> list[Table]:
-        return [Table(("id", "similarity"), [(one.id, one.similarity) for one in self], bars=("similarity",))]
+        return [Table(("id", "similarity"), self._rows(), bars=("similarity",))]
 
 
 class Searcher:

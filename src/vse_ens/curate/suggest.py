@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vse_ens.curate.explain import Explanation, Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.arrow import rows_to_frame
 from vse_ens.data.csr import take_rows
 from vse_ens.data.filters import facet, matching
 from vse_ens.data.vocabulary import Vocabulary
@@ -22,6 +23,10 @@ from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import NO_CONFIDENCES, LoadedModel
 from vse_ens.model.topk import TaskRunner, TopKScorer, TopLabels, run_serial
+
+_SHOWN = ("label", "score", "confidence", "hit")
+# The columns of a frame.
+_TYPES = {"label": "large_string", "score": "float32", "confidence": "float32", "hit": "float32", "rank": "int32"}
 
 
 @dataclass(frozen=True)
@@ -47,19 +52,17 @@ class Suggestions(ResultList[Suggestion]):
 
     def to_frame(self, backend: str = "arrow") -> Any:
         """Return a frame with the columns label, score, confidence, hit and rank: "arrow", "pandas" or "polars"."""
-        from vse_ens.data.io.frames import as_backend
+        return rows_to_frame([(*row, rank) for rank, row in enumerate(self.rows(), 1)], _TYPES, backend)
 
-        return as_backend(_suggestion_table([self]), backend)
+    def rows(self) -> list[tuple[str, float, float | None, float | None]]:
+        """Return the label, score, confidence and hit of each suggestion."""
+        return [(one.label, one.score, one.confidence, one.hit) for one in self]
 
     def _tables(self) -> list[Table]:
-        rows = [(one.label, one.score, one.confidence, one.hit) for one in self]
-        names = ("label", "score", "confidence", "hit")
         if not any(one.because for one in self):
-            return [Table(names, rows, bars=names[2:3])]
-        reasons = [reasons_text(one.because) for one in self]
-        return [
-            Table((*names, "because"), [(*row, why) for row, why in zip(rows, reasons, strict=True)], bars=names[2:3])
-        ]
+            return [Table(_SHOWN, self.rows(), bars=("confidence",))]
+        rows = [(*row, reasons_text(one.because)) for row, one in zip(self.rows(), self, strict=True)]
+        return [Table((*_SHOWN, "because"), rows, bars=("confidence",))]
 
 
 class SuggestionLists(ResultList[Suggestions]):
@@ -82,44 +85,18 @@ class SuggestionLists(ResultList[Suggestions]):
         ``backend`` is "arrow", "pandas" or "polars". `Annotator.annotate` makes the same frame without a list of
         objects if it is given ``frame``.
         """
-        import pyarrow as pa
+        rows = [(name, *row, rank) for name, found in self._named() for rank, row in enumerate(found.rows(), 1)]
+        first = {"row": "int64"} if self.images is None else {"image": "large_string"}
+        return rows_to_frame(rows, first | _TYPES, backend)
 
-        from vse_ens.data.arrow import strings_to_arrow
-        from vse_ens.data.io.frames import as_backend
-
-        rows = np.repeat(np.arange(len(self)), [len(one) for one in self])
-        table = _suggestion_table(self)
-        ids = None if self.images is None else strings_to_arrow(self.images)
-        first = pa.array(rows) if ids is None else ids.take(pa.array(rows))
-        return as_backend(table.add_column(0, "row" if ids is None else "image", first), backend)
+    def _named(self) -> Iterable[tuple[str | int, Suggestions]]:
+        names: Sequence[str | int] = range(len(self)) if self.images is None else self.images
+        return zip(names, self, strict=True)
 
     def _tables(self) -> list[Table]:
-        names: Sequence[str | int] = range(len(self)) if self.images is None else self.images
-        rows = [
-            (name, one.label, one.score, one.confidence, one.hit)
-            for name, found in zip(names, self, strict=True)
-            for one in found
-        ]
+        rows = [(name, *row) for name, found in self._named() for row in found.rows()]
         first = "row" if self.images is None else "image"
-        return [Table((first, "label", "score", "confidence", "hit"), rows, bars=("confidence",))]
-
-
-def _suggestion_table(lists: Iterable[Sequence[Suggestion]]) -> Any:
-    """Return an Arrow table with one row per suggestion, without the images."""
-    import pyarrow as pa
-
-    from vse_ens.data.arrow import strings_to_arrow
-
-    ranked = [(one, rank) for found in lists for rank, one in enumerate(found, 1)]
-    return pa.table(
-        {
-            "label": strings_to_arrow([one.label for one, _ in ranked]),
-            "score": pa.array([one.score for one, _ in ranked], pa.float32()),
-            "confidence": pa.array([one.confidence for one, _ in ranked], pa.float32()),
-            "hit": pa.array([one.hit for one, _ in ranked], pa.float32()),
-            "rank": pa.array([rank for _, rank in ranked], pa.int32()),
-        }
-    )
+        return [Table((first, *_SHOWN), rows, bars=("confidence",))]
 
 
 class SuggestOptions(TypedDict, total=False):

@@ -29,9 +29,8 @@ class SuggestTask:
         self._suggester = Suggester(loaded, run=workers.run, **settings["options"])
 
     def __call__(self, task: Payload) -> Payload:
-        """Return the suggestions for ``images``, or for the images from ``first`` up to ``last``."""
-        images = task["images"] if "images" in task else np.arange(task["first"], task["last"])
-        return {"blocks": [_payload(block) for block in self._suggester.suggest(images)]}
+        """Return the suggestions for ``images``."""
+        return {"blocks": [_payload(block) for block in self._suggester.suggest(task["images"])]}
 
 
 def _payload(block: SuggestionBlock) -> dict[str, Any]:
@@ -50,17 +49,12 @@ class RemoteSuggester:
 
     def suggest(self, images: NDArray[np.int64] | None = None) -> Iterator[SuggestionBlock]:
         """Yield suggestions for images by number, or for all images, block by block in order."""
-        count = len(self._known.images) if images is None else len(images)
-        ranges = [(first, min(first + _IMAGES, count)) for first in range(0, count, _IMAGES)]
-        if images is None:
-            tasks: list[Payload] = [{"first": first, "last": last} for first, last in ranges]
-        else:
-            tasks = [{"images": images[first:last]} for first, last in ranges]
+        chosen = np.arange(len(self._known.images)) if images is None else images
+        tasks = [{"images": chosen[first : first + _IMAGES]} for first in range(0, len(chosen), _IMAGES)]
         empty = {"confidences": None, "held_out_probabilities": None, "vocabulary": self._known.labels}
-        for (first, last), answer in zip(ranges, self._pool.map(FACTORY, self._settings, tasks), strict=True):
-            numbers = np.arange(first, last) if images is None else images[first:last]
-            done = 0
+        done = 0
+        for answer in self._pool.map(FACTORY, self._settings, tasks):
             for block in answer["blocks"]:
                 rows = slice(done, done + len(block["labels"]))
-                yield SuggestionBlock(images=numbers[rows], **{**empty, **block})
+                yield SuggestionBlock(images=chosen[rows], **{**empty, **block})
                 done = rows.stop

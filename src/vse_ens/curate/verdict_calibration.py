@@ -27,7 +27,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.csr import take_rows
 from vse_ens.data.feedback.pairs import read_suggestion_verdicts
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.reliability import BINS, Reliability, reliability
+from vse_ens.evaluate.reliability import Reliability, reliability
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.blas import one_thread
 from vse_ens.model.completeness import Completeness, Correction
@@ -224,9 +224,7 @@ def suggestions_to_judge(
     return list(zip(*ids, chosen.confidences.tolist(), strict=True))
 
 
-def reliability_of(
-    suggester: Suggester | RemoteSuggester, known: Annotations, test: Annotations, bins: int = BINS
-) -> list[Reliability]:
+def reliability_of(suggester: Suggester | RemoteSuggester, known: Annotations, test: Annotations) -> list[Reliability]:
     """Bin the suggestions for the images of ``test`` by held-out probability.
 
     A suggestion is right if it is a held-out label. Images and labels of ``test`` that ``known`` lacks are left out.
@@ -247,7 +245,7 @@ def reliability_of(
         done += len(block.images)
     if done == 0:
         raise ConfigError("none of the held-out pairs has an image and a label that the model knows")
-    return reliability(np.concatenate(chances), np.concatenate(outcomes), bins)
+    return reliability(np.concatenate(chances), np.concatenate(outcomes))
 
 
 def _is_held_out(test: Annotations, images: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -6,12 +6,14 @@ than reading a small file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from vse_ens.errors import ConfigError, MissingPartError
 
 
 def as_arrow(numbers: NDArray[Any]) -> pa.Array:
@@ -55,6 +57,33 @@ def lists_to_arrow(lists: Sequence[Sequence[str | None] | None]) -> pa.LargeList
     given = [one or () for one in lists]
     values = strings_to_arrow([text for one in given for text in one])
     return pa.LargeListArray.from_arrays(as_arrow(_offsets(given)), values)
+
+
+def rows_to_frame(rows: Sequence[Sequence[Any]], types: Mapping[str, str], backend: str) -> Any:
+    """Return rows as a frame as `as_backend` does; ``types`` are Arrow's names of the types of all columns."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(types)
+    arrays = [
+        strings_to_arrow(values) if kind == "large_string" else pa.array(values, pa.type_for_alias(kind))
+        for values, kind in zip(columns, types.values(), strict=True)
+    ]
+    return as_backend(pa.table(arrays, list(types)), backend)
+
+
+def as_backend(table: pa.Table, backend: str) -> Any:
+    """Return an Arrow table as a frame of another library.
+
+    ``backend`` is "arrow" for the table itself, "pandas", "polars" or another eager library that narwhals supports.
+    """
+    if backend in ("arrow", "pyarrow"):
+        return table
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_arrow(table, backend=backend).to_native()  # type: ignore[arg-type]
+    except ImportError as error:
+        raise MissingPartError(f"a {backend} frame needs the package {backend}; install it") from error
+    except (ValueError, AssertionError) as error:  # narwhals 2.0 asserts
+        raise ConfigError(f"backend must be arrow, pandas or polars, got {backend!r}") from error
 
 
 def _offsets(items: Sequence[Sequence[Any]]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,12 @@ _EXAMPLES = 5
 class Changes:
     """Pairs that were added or removed, and the first few of them."""
 
-    count: int = 0
-    first: list[tuple[str, str]] = field(default_factory=list)
+    count: int
+    first: list[tuple[str, str]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the changes for JSON."""
+        return {"count": self.count, "first": [list(pair) for pair in self.first]}
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,8 @@ class Cleaned:
         return {
             "before": self.before,
             "after": _size(self.data),
-            "added": {name: _changes(found) for name, found in self.added.items()},
-            "removed": {name: _changes(found) for name, found in self.removed.items()},
+            "added": {name: found.to_dict() for name, found in self.added.items()},
+            "removed": {name: found.to_dict() for name, found in self.removed.items()},
             "renamed": {
                 "count": sum(one.images for one in self.renamed),
                 "first": [[one.label, one.other, one.images] for one in self.renamed[:_EXAMPLES]],
@@ -203,7 +207,3 @@ def _renamed(data: Annotations, rules: RuleSet) -> list[Renamed]:
 
 def _size(data: Annotations) -> dict[str, int]:
     return {"images": len(data.images), "labels": len(data.labels), "pairs": data.pairs}
-
-
-def _changes(found: Changes) -> dict[str, Any]:
-    return {"count": found.count, "first": [list(pair) for pair in found.first]}

@@ -9,25 +9,19 @@ from typing import TYPE_CHECKING
 from vse_ens.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from vse_ens.evaluate.rank import FunctionScorer as FunctionScorer
-    from vse_ens.evaluate.rank import Scorer as Scorer
-    from vse_ens.evaluate.rank import evaluate as evaluate
-    from vse_ens.evaluate.rank import mean_metrics as mean_metrics
     from vse_ens.evaluate.rank_model import mean_reciprocal_rank as mean_reciprocal_rank
     from vse_ens.evaluate.rank_model import rank_by_model as rank_by_model
     from vse_ens.evaluate.rankings import Rankings as Rankings
     from vse_ens.evaluate.reliability import Reliability as Reliability
-    from vse_ens.evaluate.reliability import expected_calibration_error as expected_calibration_error
     from vse_ens.evaluate.report import Report as Report
     from vse_ens.evaluate.report import summarize as summarize
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "rank": "FunctionScorer Scorer evaluate mean_metrics",
         "rank_model": "mean_reciprocal_rank rank_by_model",
         "rankings": "Rankings",
-        "reliability": "Reliability expected_calibration_error",
+        "reliability": "Reliability",
         "report": "Report summarize",
     },
 )

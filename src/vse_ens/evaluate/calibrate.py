@@ -8,8 +8,8 @@ were right for held-out labels. Shares and outcomes are collected in blocks of i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -231,17 +231,15 @@ class HeldOutScoreTask:
 
     def __call__(self, task: Payload) -> Payload:
         """Return the shares and hits of all blocks."""
-        outcomes = self._workers.run([self._subtask(block) for block in task["blocks"]])
+        outcomes = self._workers.run([partial(self._outcomes, **block) for block in task["blocks"]])
         return {
             "shares": np.concatenate([one.shares for one in outcomes]),
             "hits": np.concatenate([one.hits for one in outcomes]),
         }
 
-    def _subtask(self, block: Payload) -> Callable[[int], Outcomes]:
-        return lambda _worker: self._outcomes(**block)
-
     def _outcomes(
         self,
+        _worker: int,
         vectors: Floats,
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],

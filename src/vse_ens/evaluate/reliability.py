@@ -44,9 +44,9 @@ def reliability(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> li
     return [Reliability(*row) for row in zip(means.tolist(), rights.tolist(), counts.tolist(), strict=True)]
 
 
-def expected_calibration_error(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> float:
+def expected_calibration_error(confidences: ArrayLike, hits: ArrayLike) -> float:
     """Return the mean absolute difference between the confidence of a bin and its fraction of hits."""
-    return binned_calibration_error(reliability(confidences, hits, bins))
+    return binned_calibration_error(reliability(confidences, hits))
 
 
 def binned_calibration_error(points: Sequence[Reliability]) -> float:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.display import Table, TableRepr, Value, aligned
+from vse_ens.data.arrow import rows_to_frame
+from vse_ens.display import Table, TableRepr, Value, aligned, short
 from vse_ens.evaluate import metrics
 from vse_ens.evaluate.bootstrap import Sample, intervals
 from vse_ens.evaluate.metrics import TOPS, Numbers
@@ -65,35 +67,14 @@ class Report(TableRepr, Mapping[str, float]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain dictionaries, for JSON."""
-        return {
-            "images": self.images,
-            "pairs": self.pairs,
-            "labels": self.labels,
-            "unknown_images": self.unknown_images,
-            "unknown_labels": self.unknown_labels,
-            "metrics": dict(self.metrics),
-            "intervals": {name: list(ends) for name, ends in self.intervals.items()},
-            "groups": {
-                name: {
-                    "labels": group.labels,
-                    "pairs": group.pairs,
-                    "images": group.images,
-                    "metrics": dict(group.metrics),
-                    "intervals": {metric: list(ends) for metric, ends in group.intervals.items()},
-                }
-                for name, group in self.groups.items()
-            },
-        }
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in place of tuples
+        return found
 
     def to_frame(self, backend: str = "arrow") -> Any:
         """Return one row per group and metric, with the ends of its interval; the group of all labels is ``all``.
 
         ``backend`` is "arrow", "pandas" or "polars".
         """
-        import pyarrow as pa
-
-        from vse_ens.data.io.frames import as_backend
-
         parts = {"all": (self.metrics, self.intervals)}
         parts |= {name: (group.metrics, group.intervals) for name, group in self.groups.items()}
         rows = [
@@ -101,9 +82,8 @@ class Report(TableRepr, Mapping[str, float]):
             for group, (metrics, intervals) in parts.items()
             for metric, value in metrics.items()
         ]
-        types = (pa.string(), pa.string(), pa.float64(), pa.float64(), pa.float64())
-        columns = [pa.array([row[column] for row in rows], kind) for column, kind in enumerate(types)]
-        return as_backend(pa.table(columns, ["group", "metric", "value", "low", "high"]), backend)
+        numbers = dict.fromkeys(("value", "low", "high"), "float64")
+        return rows_to_frame(rows, {"group": "string", "metric": "string", **numbers}, backend)
 
     def notes(self) -> list[str]:
         """Return one sentence each for unknown images and unknown labels, if there are any."""
@@ -144,24 +124,12 @@ class Report(TableRepr, Mapping[str, float]):
         return GROUP_METRICS if self.pairs != self.images else tuple(one for one in GROUP_METRICS if one != "mrr")
 
     def __str__(self) -> str:
-        rows = [
-            (" = ".join(names), f"{self.metrics[names[0]]:.4f}", _interval_text(self.intervals.get(names[0])))
-            for names in self.folded()
-        ]
-        lines = [
-            f"{self.images:,} images, {self.pairs:,} held-out labels, ranked among {self.labels:,} labels",
-            *self.notes(),
-            "",
-            *aligned([("metric", "value", "95 % interval"), *rows]),
-        ]
-        shown = self.group_metrics()
-        groups = [
-            (name, f"{group.labels:,}", f"{group.pairs:,}", *(f"{group.metrics[one]:.4f}" for one in shown))
-            for name, group in self.groups.items()
-        ]
-        lines += ["", *aligned([("group", "labels", "pairs", *shown), *groups])]
-        if headline := self.headline():
-            lines += ["", *textwrap.wrap(headline, 80)]
+        metrics, groups = self._tables()
+        lines = [metrics.title, *self.notes()]
+        for table in (metrics, groups):
+            lines += ["", *aligned([table.names, *([_four_decimals(value) for value in row] for row in table.rows)])]
+        if groups.note:
+            lines += ["", *textwrap.wrap(groups.note, 80)]
         return "\n".join(lines)
 
     def _tables(self) -> list[Table]:
@@ -243,6 +211,10 @@ def _means(values: Mapping[str, Numbers]) -> dict[str, float]:
 
 def _named(values: Mapping[str, Numbers], ends: Numbers) -> dict[str, Interval]:
     return {name: (float(low), float(high)) for name, (low, high) in zip(values, ends, strict=True)}
+
+
+def _four_decimals(value: Value) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else short(value)
 
 
 def _interval_text(ends: Interval | None) -> str:

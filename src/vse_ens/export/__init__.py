@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from vse_ens.export.hub import CardFacts as CardFacts
     from vse_ens.export.hub import Pushed as Pushed
     from vse_ens.export.hub import download as download
-    from vse_ens.export.hub import pull as pull
     from vse_ens.export.hub import push as push
     from vse_ens.export.suggestions import ExportCounts as ExportCounts
     from vse_ens.export.suggestions import SuggestedEdits as SuggestedEdits
@@ -17,13 +16,12 @@ if TYPE_CHECKING:
     from vse_ens.export.suggestions import suggestion_frame as suggestion_frame
     from vse_ens.export.suggestions import write_suggestions as write_suggestions
     from vse_ens.export.vectors import write_model_vectors as write_model_vectors
-    from vse_ens.export.vectors import write_vectors as write_vectors
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "hub": "CardFacts Pushed download pull push",
+        "hub": "CardFacts Pushed download push",
         "suggestions": "ExportCounts SuggestedEdits format_of label_edits suggestion_frame write_suggestions",
-        "vectors": "write_model_vectors write_vectors",
+        "vectors": "write_model_vectors",
     },
 )

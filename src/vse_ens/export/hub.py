@@ -63,17 +63,10 @@ def push(
     revision: str | None = None,
     message: str | None = None,
 ) -> Pushed:
-    """Verify a model directory and upload it in one commit; create the repository and the branch if they are missing.
+    """Verify a model directory and upload it in one commit; create ``USER/NAME`` and the branch if they are missing.
 
-    Args:
-        model: The model directory.
-        repo: The repository, as ``USER/NAME``.
-        facts: What the page says beside what the model knows.
-        private: Create the repository as a private one; one that exists stays as it is.
-        revision: The branch to commit to; by default the main one.
-        message: The message of the commit.
-
-    The IDs of all images and their labels are part of a model. Where their pictures are on this machine is left out.
+    ``private`` matters for a new repository only. ``revision`` is the branch, by default the main one. The IDs of all
+    images and their labels are part of a model. Where their pictures are on this machine is left out.
     """
     hub = _library()
     stored = _verified(Path(model))

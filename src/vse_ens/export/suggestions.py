@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from vse_ens import __version__
 from vse_ens.curate.suggest import SuggestionBlock
+from vse_ens.data.arrow import as_backend
 from vse_ens.data.collections.base import LabelEdit
-from vse_ens.data.io.frames import as_backend
 from vse_ens.data.io.write import defuse_table, table_writer, to_json
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
@@ -69,12 +69,12 @@ def write_suggestions(
     """Write all blocks to a file, atomically; ``images`` are the ids of their image numbers.
 
     ``parquet``, ``csv`` and ``jsonl`` have the columns image, label, score, confidence, hit and rank, and can be read
-    as pairs. ``exiftool`` is the input of ``exiftool -json+=FILE``, which adds keywords to files: a JSON list of
-    objects with a SourceFile and a list Subject, without the images that have no suggestion. ``label-studio`` is a JSON
-    list of tasks with one prediction each, for a labeling interface with ``<Image name="image" value="$image"/>`` and
-    ``<Choices name="labels" toName="image" choice="multiple">``. In these two, ``prefix`` before an image id makes it a
-    path or URL. ``defuse_formulas`` puts an apostrophe before text in a ``csv`` file that a spreadsheet would run as a
-    formula; a reader of the file must remove it again. ``progress`` is called with the number of finished images.
+    as pairs. ``exiftool`` is the input of ``exiftool -json+=FILE``, which adds keywords to files, without the images
+    that have no suggestion. ``label-studio`` is a list of tasks with one prediction each, for a labeling interface with
+    ``<Image name="image" value="$image"/>`` and ``<Choices name="labels" toName="image" choice="multiple">``. In these
+    two, ``prefix`` before an image id makes it a path or URL. ``defuse_formulas`` puts an apostrophe before text in a
+    ``csv`` file that a spreadsheet would run as a formula; a reader of the file must remove it again. ``progress`` is
+    called with the number of finished images.
     """
     if form not in get_args(Format):
         raise ConfigError(f"unknown format {form!r} of suggestions; choose one of {', '.join(get_args(Format))}")

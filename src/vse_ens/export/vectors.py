@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,11 @@ def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterabl
 
 
 def _write_npy(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
-    with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
-        _write_ids(partial_ids, ids)
-        with partial.open("wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (len(ids), dimensions)}
-            np.lib.format.write_array_header_1_0(file, header)
-            for block in blocks:
-                file.write(np.ascontiguousarray(block, "<f4").data)
+    with _with_ids(path, ids) as partial, partial.open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (len(ids), dimensions)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, "<f4").data)
 
 
 def _write_word2vec(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
@@ -95,8 +94,7 @@ def _write_faiss(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[
     index: Any = faiss.IndexFlatIP(dimensions)
     for block in blocks:
         index.add(np.ascontiguousarray(block, np.float32))
-    with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
-        _write_ids(partial_ids, ids)
+    with _with_ids(path, ids) as partial:
         faiss.write_index(index, str(partial))
 
 
@@ -107,23 +105,23 @@ def _write_usearch(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterabl
     except ImportError as error:
         raise MissingPartError("a .usearch file needs the library usearch: pip install 'vse-ens[index]'") from error
     index = Index(ndim=dimensions, metric="ip", dtype="f32")
-    first = 0
-    for block in blocks:
+    for first, block in _with_offsets(blocks):
         # One thread: the graph, and so the file, then depends on the vectors only.
         index.add(np.arange(first, first + len(block)), np.ascontiguousarray(block, np.float32), threads=1)
-        first += len(block)
-    with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
-        _write_ids(partial_ids, ids)
+    with _with_ids(path, ids) as partial:
         index.save(str(partial))
 
 
-def _write_ids(path: Path, ids: Vocabulary) -> None:
-    """Write one id per line; an id with a line break raises a `DataError`."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for one in ids:
-            if len(one.splitlines()) > 1:
-                raise DataError(f"the id {one!r} contains a line break; write a .parquet file instead")
-            file.write(f"{one}\n")
+@contextmanager
+def _with_ids(path: Path, ids: Vocabulary) -> Iterator[Path]:
+    """Write one id per line beside a file that the block writes; an id with a line break raises a `DataError`."""
+    with replace_files(path, path.with_suffix(".ids.txt")) as (partial, partial_ids):
+        with partial_ids.open("w", encoding="utf-8", newline="\n") as file:
+            for one in ids:
+                if len(one.splitlines()) > 1:
+                    raise DataError(f"the id {one!r} contains a line break; write a .parquet file instead")
+                file.write(f"{one}\n")
+        yield partial
 
 
 def _with_offsets(blocks: Iterable[Floats]) -> Iterator[tuple[int, Floats]]:

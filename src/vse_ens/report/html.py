@@ -97,16 +97,12 @@ class Facts:
         return f'<dl class="facts">{"".join(pairs)}</dl>'
 
 
-@dataclass(frozen=True)
 class Details:
     """Blocks that are hidden until the summary is clicked."""
 
-    summary: str
-    blocks: tuple[Block, ...]
-
     def __init__(self, summary: str, *blocks: Block) -> None:
-        object.__setattr__(self, "summary", summary)
-        object.__setattr__(self, "blocks", blocks)
+        self.summary = summary
+        self.blocks = blocks
 
     def html(self) -> str:
         """Return the block as HTML."""
@@ -114,30 +110,23 @@ class Details:
         return f"<details><summary>{escape(self.summary)}</summary>{inside}</details>"
 
 
-@dataclass(frozen=True)
 class Columns:
     """Blocks beside each other where the screen is wide enough."""
 
-    blocks: tuple[Block, ...]
-
     def __init__(self, *blocks: Block) -> None:
-        object.__setattr__(self, "blocks", blocks)
+        self.blocks = blocks
 
     def html(self) -> str:
         """Return the block as HTML."""
         return '<div class="columns">' + "".join(f"<div>{block.html()}</div>" for block in self.blocks) + "</div>"
 
 
-@dataclass(frozen=True)
 class Section:
     """A heading with blocks."""
 
-    heading: str
-    blocks: tuple[Block, ...]
-
     def __init__(self, heading: str, *blocks: Block) -> None:
-        object.__setattr__(self, "heading", heading)
-        object.__setattr__(self, "blocks", blocks)
+        self.heading = heading
+        self.blocks = blocks
 
 
 @dataclass

@@ -6,7 +6,8 @@ import copy
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -97,12 +98,13 @@ class Tracker(Callback):
             )
 
 
-def save_to_temporary(save: Callable[[Path], None], use: Callable[[Path], None]) -> None:
-    """Save a model to a temporary directory for as long as ``use`` runs."""
+@contextmanager
+def _saved(save: Callable[[Path], None]) -> Iterator[Path]:
+    """Save a model to a temporary directory for the block."""
     with tempfile.TemporaryDirectory(prefix="vse-model-") as folder:
         path = Path(folder) / "model"
         save(path)
-        use(path)
+        yield path
 
 
 def load_library(module: str, extra: str, title: str) -> Any:
@@ -173,7 +175,8 @@ class MlflowTracker(Tracker):
 
     def save_model(self, save: Callable[[Path], None]) -> None:
         """Record the model directory as the artifact ``model``."""
-        save_to_temporary(save, lambda path: self._client.log_artifacts(self.run_id, str(path), "model"))
+        with _saved(save) as path:
+            self._client.log_artifacts(self.run_id, str(path), "model")
 
     def finish(self, failed: bool) -> None:
         """End the run."""
@@ -266,14 +269,11 @@ class WandbTracker(Tracker):
     def save_model(self, save: Callable[[Path], None]) -> None:
         """Record the model directory as an artifact of the type ``model``."""
         artifact = self._wandb.Artifact(f"model-{self._run.id}", type="model")
-
-        def add(path: Path) -> None:
+        with _saved(save) as path:
             for file in sorted(path.iterdir()):
                 # Copied: the directory is gone before the files are sent.
                 artifact.add_file(str(file), policy="mutable")
             self._run.log_artifact(artifact)
-
-        save_to_temporary(save, add)
 
     def finish(self, failed: bool) -> None:
         """End the run."""

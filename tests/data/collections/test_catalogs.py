@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -19,7 +18,7 @@ import pytest
 from tests.support import dataset_files as made
 from tests.support.dataset_files import Table
 from vse_ens.data.collections import WritableCollection, open_collection
-from vse_ens.data.io import read
+from vse_ens.data.io.read import read
 from vse_ens.errors import DataError
 
 TREE: Table = {"a.jpg": ["place|beach", "sea"], "d/b.jpg": ["place", "été"], "d/c.jpg": []}
@@ -57,12 +56,6 @@ def test_labels_and_ids_are_those_of_the_program(name: str, tmp_path: Path) -> N
         assert collection.root == Path(ROOTS[name])
         list(collection.items())
         assert f"image ids are paths below {ROOTS[name]}" in collection.notes
-
-
-def test_hydrus_pictures_are_found_by_their_hash(tmp_path: Path) -> None:
-    made.hydrus(tmp_path, HASHES)
-    items = list(open_collection(tmp_path / "client.db").items())
-    assert items[0].picture == f"client_files/f0a/{'0a' * 32}.jpg"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -164,20 +157,6 @@ def test_a_circle_of_tags_ends(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("UPDATE Tags SET pid = 11 WHERE id = 10")
     assert labels(path)["a.jpg"][0].startswith("place|beach|place")
-
-
-def test_an_answer_of_hydrus_api_is_read(tmp_path: Path) -> None:
-    services = {
-        "6c": {"name": "my tags", "type": 5, "storage_tags": {"0": ["character:alice", "solo"], "2": ["deleted"]}},
-        "61": {"name": "all known tags", "type": 10, "storage_tags": {"0": ["everything"]}},
-    }
-    answer = {"metadata": [{"file_id": 1, "hash": "0a" * 32, "tags": services}, {"file_id": 2}], "version": 64}
-    path = tmp_path / "metadata.json"
-    path.write_text(json.dumps(answer))
-    collection = open_collection(path)
-    assert collection.format == "hydrus"
-    assert [tuple(item) for item in collection.items()] == [("0a" * 32, ("character:alice", "solo"), None)]
-    assert collection.notes == ["skipped 1 file without a hash or with one that occurred before"]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -139,6 +139,9 @@ FILES = {
     "movielens": ("ratings.csv", "userId,movieId,rating,timestamp\n1,10,4.0,5\n"),
     "movielens, 100k": ("u.data", "1\t10\t4\t5\n"),
     "xmc": ("trn_X_Y.txt", "2 30\n10:1 20:1\n10:1\n"),
+    "cvat": ("annotations.xml", '<?xml version="1.0"?>\n<annotations>\n  <version>1.1</version>\n</annotations>'),
+    "hydrus": ("client.db", "SQLite format 3\0"),
+    "hydrus, an answer of its API": ("metadata.json", '{"metadata": [{"tags": {"6c": {"storage_tags": {}}}}]}'),
     "xmc, libsvm": ("a.svm", "1,5 1:0.5 7:1\n5 2:1\n"),
 }
 

@@ -24,7 +24,8 @@ from vse_ens.data.collections.detect import open_collection
 from vse_ens.data.collections.files import walk
 from vse_ens.data.collections.journal import undo, write_changes
 from vse_ens.data.collections.write import write_labels
-from vse_ens.data.io import id_index, read
+from vse_ens.data.io import id_index
+from vse_ens.data.io.read import read
 from vse_ens.errors import DataError
 
 EDITS = {f"{name}.jpg": LabelEdit(add=("sea",)) for name in "abc"}

@@ -276,7 +276,8 @@ def test_a_file_is_read_by_the_calling_thread_only(tmp_path: Path, monkeypatch: 
 def test_large_file_with_a_wrong_line_is_an_error(tmp_path: Path, python) -> None:
     (tmp_path / "a.csv").write_bytes(b"image,label\n" + b"a,b\n" * 300_000 + b"a,b,c\n" + b"a,b\n" * 2_000_000)
     code = (
-        "import sys; from vse_ens.errors import DataError; from vse_ens.data.io import delimited, read\n"
+        "import sys; from vse_ens.errors import DataError; from vse_ens.data.io import delimited\n"
+        "from vse_ens.data.io.read import read\n"
         "delimited.find_text_error = lambda *_: DataError('found')  # at once: the file is still being read\n"
         "try: read(sys.argv[1])\n"
         "except DataError as error: sys.exit(str(error))"

@@ -1,1 +1,1 @@
-"""Data of RecBole, LensKit, MovieLens and the XMC repository: plug-ins of the group `vse_ens.collections`."""
+"""Data of CVAT, Hydrus, RecBole, LensKit, MovieLens and the XMC repository, as plug-ins for `vse_ens.collections`."""

@@ -16,6 +16,7 @@ from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, images_of, without_label, wrong_confidences
 from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.arrow import rows_to_frame
 from vse_ens.data.io.write import defuse
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
@@ -30,7 +31,8 @@ _MIN_SHARE = 0.05
 _NO_SUPPORT = "no known label supports it"
 # Findings of each kind that are shown.
 _SHOWN = 10
-# Column ``kind`` of audit.csv.
+# Columns of audit.csv, and the values of ``kind`` for duplicates.
+_COLUMNS = ("kind", "image", "label", "other_label", "confidence", "reason")
 _KINDS = {"same": "duplicate", "alike": "alike"}
 
 
@@ -70,24 +72,15 @@ class Audit(TableRepr):
 
         The kinds are ``wrong``, ``missing``, ``duplicate`` and ``alike``. ``backend`` is "arrow", "pandas" or "polars".
         """
-        import pyarrow as pa
+        return rows_to_frame(self._rows(), dict.fromkeys(_COLUMNS, "large_string") | {"confidence": "float64"}, backend)
 
-        from vse_ens.data.arrow import strings_to_arrow
-        from vse_ens.data.io.frames import as_backend
-
-        rows: list[tuple[Any, ...]] = [
+    def _rows(self) -> list[tuple[str, str | None, str, str | None, float | None, str]]:
+        rows = [
             (kind, one.image, one.label, None, one.confidence, one.reason)
             for kind, findings in (("wrong", self.wrong), ("missing", self.missing))
             for one in findings
         ]
-        rows += [(_KINDS[one.kind], None, one.label, one.other, None, one.reason) for one in self.duplicates]
-        names = ("kind", "image", "label", "other_label", "confidence", "reason")
-        columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
-        arrays = [
-            pa.array(columns[name], pa.float64()) if name == "confidence" else strings_to_arrow(columns[name])
-            for name in names
-        ]
-        return as_backend(pa.table(arrays, names), backend)
+        return rows + [(_KINDS[one.kind], None, one.label, one.other, None, one.reason) for one in self.duplicates]
 
     def _tables(self) -> list[Table]:
         names = ("image", "label", "confidence", "reason")
@@ -112,16 +105,10 @@ class Audit(TableRepr):
         safe = defuse if defuse_formulas else str
         with replace_file(Path(path)) as partial, partial.open("w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file)
-            lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
-            for kind, findings in (("wrong", self.wrong), ("missing", self.missing)):
-                lines.writerows(
-                    (kind, safe(one.image), safe(one.label), "", f"{one.confidence:.4f}", safe(one.reason), "")
-                    for one in findings
-                )
-            lines.writerows(
-                (_KINDS[one.kind], "", safe(one.label), safe(one.other), "", safe(one.reason), "")
-                for one in self.duplicates
-            )
+            lines.writerow((*_COLUMNS, "decision"))
+            for *texts, confidence, reason in self._rows():
+                share = "" if confidence is None else f"{confidence:.4f}"
+                lines.writerow((*(safe(text or "") for text in texts), share, safe(reason), ""))
 
 
 def audit_rows(known: Annotations) -> int:

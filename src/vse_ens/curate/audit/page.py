@@ -40,7 +40,6 @@ _STYLE, _SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="
 
 def audit_page(
     audit: Audit,
-    title: str = "Label audit",
     *,
     facts: Sequence[tuple[str, str]] = (),
     labels_of: LabelsOf | None = None,
@@ -59,7 +58,7 @@ def audit_page(
         "Nothing was changed: every finding is for you to decide."
     )
     cards = _Cards(labels_of or (lambda _: []), picture_of or (lambda _: None))
-    page = Page(title, lead, style=_STYLE, script=_SCRIPT, pictures=picture_of is not None)
+    page = Page("Label audit", lead, style=_STYLE, script=_SCRIPT, pictures=picture_of is not None)
     page.head = [*([Facts(facts)] if facts else []), _Filter()]
     return page.add(
         Section("Labels likely wrong", Paragraph(_WRONG), cards.of(audit.wrong)),

@@ -3,10 +3,9 @@
 Every known label is removed from its image and compared with all labels that the image lacks. A label is wrong by a
 *slip*, which adds any label to an image, or by a *mistake*, where a label takes the place of one that is used alike.
 
-- The odds against a slip grow with two statistics, the softmax share of the label and its z-score; and with the size of
-  the image. Let an image with n labels be either right, or one of n - 1 labels with a slip. Slips are as frequent as
-  labels, so there are n I(n) labels of the first kind to (n - 1) I(n - 1) of the second, where I(n) is the number of
-  images with n labels: few, if the image has more labels than images usually have.
+- The odds against a slip grow with the softmax share of the label, with its z-score, and with the size of the image: an
+  image with n labels is right, or one of n - 1 labels with a slip. Slips are as frequent as labels, so there are n I(n)
+  labels of the first kind to (n - 1) I(n - 1) of the second, where I(n) is the number of images with n labels.
 - The odds of a mistake are the shares of all other labels, each times the probability that this label is chosen in its
   place (`vse_ens.curate.audit.odds`), over the share of the label.
 
@@ -19,8 +18,7 @@ the expected number of wrong labels (`vse_ens.curate.audit.odds`).
 
 A model trained on these pairs has learned the wrong ones, too. The influence of a pair on its own score is estimated
 from the step sizes of training and subtracted (`_self_influence`), for label and input vectors of the context tower; no
-score gets lower than the lowest one of the image. Image vectors (`id` and its sums) still depend on all labels of the
-image. A model without a context tower can compute another vector by fold-in.
+score gets lower than the lowest one of the image. Image vectors still depend on all labels of the image.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ def find_implications(
     """Return the implications between labels, the surest first.
 
     ``a`` implies ``b`` if ``a`` has at least ``min_support`` images and the lower 95 % confidence bound (Wilson) of the
-    share of them with ``b`` is at least ``min_confidence``. The share must also be larger than the share of ``b`` among
-    all images by a test that allows for the number of pairs tested. Implications lead to the more frequent label, so
-    they form no cycle; one that follows from two others is left out. ``progress`` is called with the fraction done.
+    share of them with ``b`` is at least ``min_confidence``, and larger than the share of ``b`` among all images by a
+    test that allows for the number of pairs tested. Implications lead to the more frequent label, so they form no
+    cycle; one that follows from two others is left out. ``progress`` is called with the fraction done.
     """
     if min_support < 1:
         raise ConfigError(f"min_support must be at least 1, got {min_support}")

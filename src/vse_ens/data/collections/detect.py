@@ -1,16 +1,8 @@
 """Recognize a collection by looking at it: the table of formats, the plug-ins, and `open_collection`.
 
-A format is one module. It has two functions, and a third if `vse data convert` can write it:
-
-    def detect(glance: Glance) -> bool: ...
-    def open(path: Path, options: OpenOptions) -> Collection: ...
-    def write(path: Path, data: Annotations, test: Annotations | None) -> list[Path]: ...
-
-``detect`` is cheap: it uses the names and the first bytes that the `Glance` has, and opens a few files at most.
-``open`` checks that the path can be this format and raises a `DataError` if not; labels are read by `items`.
-
-Other distributions add formats by entry points of the group `GROUP`, each the name of a format and its module. They are
-imported to look at a source that no specific built-in format recognizes, or when ``format`` names one.
+A format is one module, a `FormatModule`. Other distributions add formats by entry points of the group `GROUP`, each the
+name of a format and its module. They are imported to look at a source that no specific built-in format recognizes, or
+when ``format`` names one.
 """
 
 from __future__ import annotations
@@ -43,13 +35,13 @@ class PluginError(DataError):
 
 
 class FormatModule(Protocol):
-    """The functions of a format's module; ``write`` is optional."""
+    """A format's module; it may also have ``write(path, data, test)``, which returns the files written."""
 
     def detect(self, glance: Glance) -> bool:
-        """Return whether a source has this format."""
+        """Return whether a source has this format: by names and first bytes, opening a few files at most."""
 
     def open(self, path: Path, options: OpenOptions) -> Collection:
-        """Return the collection at a path."""
+        """Return the collection at a path, without reading labels; raise a `DataError` if it cannot be this format."""
 
 
 class Format(NamedTuple):
@@ -97,13 +89,11 @@ def _built_in(name: str, *kinds: str, module: str = "") -> Format:
 # Plug-ins stand between the two groups.
 SPECIFIC = (
     _built_in("coco", "folder", "json"),
-    _built_in("cvat", "folder", "xml"),
     _built_in("label-studio", "json"),
     _built_in("voc"),
     _built_in("lightroom", "database"),
     _built_in("digikam", "database"),
     _built_in("darktable", "folder", "database"),
-    _built_in("hydrus", "folder", "database", "json"),
     _built_in("imagefolder", "folder", "json"),
     _built_in("yolo", "folder", "yaml"),
 )
@@ -117,6 +107,9 @@ _INTEROP_FILES = (
     ("movielens", r".+\.csv", rb"\W*userId\W+movieId\W+rating"),
     ("movielens", r"u\.data|ratings\.dat", rb"\d+(\t|::)\d+\1"),
     ("xmc", r".*X_Y\.txt|.+\.(svm|libsvm)", rb"\d+([ ,]\d+)* "),
+    ("cvat", r".+\.xml", rb"(?s).*<annotations>.*<(version|meta|image|track)\b"),
+    ("hydrus", r"client(\.\w+)?\.db", rb"SQLite format 3"),
+    ("hydrus", r".+\.json", rb'(?s)\s*\{.*"metadata".*"(storage_tags|display_tags|service_keys_to)'),
 )
 
 
@@ -286,8 +279,8 @@ def _check_uninstalled(glance: Glance) -> None:
     names = sorted(name for name in glance.names if "/" not in name) if glance.is_folder else [glance.path.name]
     for name in names if missing else ():
         for format_name, pattern, start in missing:
-            if re.fullmatch(pattern, name) and re.match(start, Glance(folder / name).head):
-                raise MissingPartError(
-                    f"{glance.path} is {format_name}, which needs a plug-in: pip install {INTEROP}; "
-                    f"or pass --format csv or txt to read a table of pairs"
-                )
+            file = Glance(folder / name)
+            if re.fullmatch(pattern, name) and re.match(start, file.head):
+                table = "; or pass --format csv or txt to read a table of pairs" if file.kind == "text" else ""
+                message = f"{glance.path} is {format_name}, which needs a plug-in: pip install {INTEROP}"
+                raise MissingPartError(message + table)

@@ -186,19 +186,25 @@ class TaggedFolder(Editable, ABC, Generic[Place]):
         workers = self._options.workers or _THREADS
         done = ahead = 0
         pending: deque[_Pending] = deque()
+
+        def finished() -> Iterator[tuple[Folder, Sequence[str], dict[str, str]]]:
+            nonlocal done
+            one = pending.popleft()
+            yield one.folder, one.names, one.finish(faults)
+            done += len(one.names)
+            if on_progress is not None:
+                on_progress(done, total)
+
         with ThreadPoolExecutor(workers) as executor:
             try:
                 for folder in walk(self.root, faults.add):
                     pending.append(self._start(folder, cache, executor))
                     ahead += pending[-1].unread
                     while ahead > _AHEAD or len(pending) > _AHEAD:
-                        one = pending.popleft()
-                        ahead -= one.unread
-                        yield one.folder, one.names, one.finish(faults)
-                        done = _report(done + len(one.names), total, on_progress)
-                for one in pending:
-                    yield one.folder, one.names, one.finish(faults)
-                    done = _report(done + len(one.names), total, on_progress)
+                        ahead -= pending[0].unread
+                        yield from finished()
+                while pending:
+                    yield from finished()
             finally:
                 executor.shutdown(wait=True, cancel_futures=True)
                 cache.close()
@@ -208,7 +214,12 @@ class TaggedFolder(Editable, ABC, Generic[Place]):
 
     def _start(self, folder: Folder, cache: FileCache, executor: ThreadPoolExecutor) -> _Pending:
         names = self.wanted(folder)
-        known = _unchanged(folder, names, cache.read(folder.prefix)) if names else {}
+        known = {}
+        cached = cache.read(folder.prefix) if names else {}
+        for name in names if cached else ():
+            stamp, _, text = cached.get(name, "").partition(_STAMP)
+            if stamp == folder.files[name]:
+                known[name] = text
         unread = [name for name in names if name not in known] if len(known) < len(names) else []
         tasks = [
             (chunk, executor.submit(_read_files, self.read_file, folder.path, chunk))
@@ -250,18 +261,6 @@ class _Pending:
         self.cache.write(self.folder.prefix, {name: stamps[name] + _STAMP + text for name, text in values.items()})
 
 
-def _unchanged(folder: Folder, names: Sequence[str], cached: Mapping[str, str]) -> dict[str, str]:
-    if not cached:
-        return {}
-    known = {}
-    files = folder.files
-    for name in names:
-        stamp, _, text = cached.get(name, "").partition(_STAMP)
-        if stamp == files[name]:
-            known[name] = text
-    return known
-
-
 def _read_files(read: Callable[[str], str], folder: str, names: list[str]) -> list[str | OSError]:
     found: list[str | OSError] = []
     for name in names:
@@ -270,12 +269,6 @@ def _read_files(read: Callable[[str], str], folder: str, names: list[str]) -> li
         except OSError as error:
             found.append(error)
     return found
-
-
-def _report(done: int, total: int | None, on_progress: Progress | None) -> int:
-    if on_progress is not None:
-        on_progress(done, total)
-    return done
 
 
 def read_bytes(path: str | Path, limit: int) -> bytes | None:

@@ -100,13 +100,9 @@ def write_changes(
     collection: Path | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Written:
-    """Write the changes and their journal, which must not exist.
+    """Write the changes and their journal, which must not exist; ``progress`` receives the number of files written.
 
-    Args:
-        changes: The changes.
-        journal: The path of the journal.
-        collection: The file or folder that the changes belong to; None follows no link.
-        progress: Called with the number of files written.
+    ``collection`` is the file or folder that the changes belong to; None follows no link.
     """
     files: list[Path] = []
     skipped: list[Path] = []

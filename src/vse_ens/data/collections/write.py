@@ -68,15 +68,10 @@ def write_labels(
     dry_run: Callable[[FileChange], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> WriteReport:
-    """Write edits to a collection, with an undo journal.
+    """Write edits to a collection, and an undo journal at a new path if a file changes.
 
-    Args:
-        collection: The collection.
-        edits: The labels to add and to remove, by image.
-        journal: The path of a new journal; it is written if a file changes.
-        prefix: Text before every added label, such as ``suggested|``.
-        dry_run: Called with every change instead of writing it.
-        progress: Called with the number of files written.
+    ``prefix`` is put before every added label, such as ``suggested|``. ``dry_run`` is called with every change instead
+    of writing it, ``progress`` with the number of files written.
     """
     report, present = WriteReport(), set[str]()
 

@@ -262,7 +262,8 @@ def change_keywords(
         if (removed or added) and (one in located.attributes or any(array.tag is None for array in arrays)):
             raise DamagedFileError(f"has {one.prefix}:{one.name} without a list, which cannot be changed in place")
         for array in arrays:
-            edits += _removals(document, array, removed)
+            gone = (item for item in array.items if item.text in removed)
+            edits += [(_indent_start(document, item.start), item.end, b"") for item in gone]
         if added and arrays:
             edits.append(_additions(document, arrays[0], added, located.root_scope))
         elif added:
@@ -270,10 +271,6 @@ def change_keywords(
     if created:
         edits.append(_creations(located, created))
     return spliced(document, edits)
-
-
-def _removals(document: bytes, array: _Array, removed: set[str]) -> list[tuple[int, int, bytes]]:
-    return [(_indent_start(document, item.start), item.end, b"") for item in array.items if item.text in removed]
 
 
 def _additions(
@@ -328,16 +325,9 @@ def _lists(
         prefix = _prefix(scope, one.namespace, "")
         declared = "" if prefix else f' xmlns:{one.prefix}="{one.namespace}"'
         name = f"{prefix or one.prefix + ':'}{one.name}"
-        items = _items(rdf, keywords, indent + b"  ")
-        text += b"".join(
-            (
-                indent + f"<{name}{declared}>".encode(),
-                indent + f" <{rdf}{one.container}>".encode(),
-                items,
-                indent + f" </{rdf}{one.container}>".encode(),
-                indent + f"</{name}>".encode(),
-            )
-        )
+        text += indent + f"<{name}{declared}>".encode() + indent + f" <{rdf}{one.container}>".encode()
+        text += _items(rdf, keywords, indent + b"  ")
+        text += indent + f" </{rdf}{one.container}>".encode() + indent + f"</{name}>".encode()
     return text
 
 

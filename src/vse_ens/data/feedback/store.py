@@ -3,9 +3,8 @@
 A person accepts or rejects a label for an image, or undoes that. Each is an event, and no event is changed or deleted.
 The verdict in force on a pair is the last one that was not undone; the view ``in_force`` of the file contains them.
 
-Verdicts that were given together are a batch: events with consecutive numbers, and a row in ``batches``. Everything but
-undoing a batch treats them as single events. Files without that table are of an older program; it is added to them when
-they are opened for writing, and older programs ignore it.
+Verdicts that were given together are a batch: events with consecutive numbers, and a row in ``batches``, which only
+undoing a batch reads. Files of an older program lack that table; it is added when they are opened for writing.
 """
 
 from __future__ import annotations

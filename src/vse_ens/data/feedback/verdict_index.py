@@ -59,12 +59,8 @@ class VerdictIndex:
 
     def of_image(self, image: int) -> ImageVerdicts:
         """Return the verdicts in force on an image."""
-        verdicts = ImageVerdicts({}, {})
-        if self.mask[image]:
-            with self._lock:
-                for label, (verdict, event) in self._by_image[image].items():
-                    (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
-        return verdicts
+        with self._lock:
+            return ImageVerdicts.of((label, *given) for label, given in self._by_image.get(image, {}).items())
 
     def of_label(self, *labels: str) -> dict[int, str]:
         """Return the images with a verdict on a label, and the verdict; several labels are names of one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,6 +52,14 @@ class ImageVerdicts(NamedTuple):
 
     accepted: dict[str, int]
     rejected: dict[str, int]
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str, int]]) -> ImageVerdicts:
+        """Return the verdicts of label, verdict and event."""
+        verdicts = cls({}, {})
+        for label, verdict, event in rows:
+            (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
+        return verdicts
 
 
 class NewVerdict(NamedTuple):
@@ -233,10 +241,7 @@ class Feedback:
 
     def of(self, image: str) -> ImageVerdicts:
         """Return the verdicts in force for an image."""
-        verdicts = ImageVerdicts({}, {})
-        for label, verdict, event in self._read(_OF_IMAGE, image):
-            (verdicts.accepted if verdict == "accept" else verdicts.rejected)[label] = event
-        return verdicts
+        return ImageVerdicts.of(self._read(_OF_IMAGE, image))
 
     def events(self, after: int = 0, limit: int = 100) -> list[Event]:
         """Return the first ``limit`` events after number ``after``."""

@@ -5,8 +5,7 @@ the bytes are checked on their way to it. If every opening quote follows a separ
 quote precedes one, the text has only one reading. From the first quote that breaks this rule on, Python's strict, slow
 parser reads the text.
 
-Blocks are read here, and Arrow parses them one by one: given the stream itself, it would read ahead in a thread that
-may call this code while the interpreter ends.
+Arrow gets block after block: given the stream, it would read ahead in a thread that may outlive the interpreter.
 """
 
 from __future__ import annotations

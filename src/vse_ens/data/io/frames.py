@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.arrow import as_arrow, as_numpy
+from vse_ens.data.arrow import as_arrow, as_backend, as_numpy
 from vse_ens.data.io.columns import choose_columns
 from vse_ens.data.io.ingest import ingest
 from vse_ens.data.io.parquet import TableSource
 from vse_ens.data.io.wide import WideRows
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import ConfigError, DataError, MissingPartError
+from vse_ens.errors import DataError
 from vse_ens.read_options import Layout
 
 
@@ -55,23 +55,6 @@ def to_frame(data: Annotations, backend: str = "arrow") -> Any:
         }
     )
     return as_backend(table, backend)
-
-
-def as_backend(table: pa.Table, backend: str) -> Any:
-    """Return an Arrow table as a frame of another library.
-
-    ``backend`` is "arrow" for the table itself, "pandas", "polars" or another eager library that narwhals supports.
-    """
-    if backend in ("arrow", "pyarrow"):
-        return table
-    import narwhals.stable.v2 as nw
-
-    try:
-        return nw.from_arrow(table, backend=backend).to_native()  # type: ignore[arg-type]
-    except ImportError as error:
-        raise MissingPartError(f"a {backend} frame needs the package {backend}; install it") from error
-    except (ValueError, AssertionError) as error:  # narwhals 2.0 asserts
-        raise ConfigError(f"backend must be arrow, pandas or polars, got {backend!r}") from error
 
 
 def from_matrix(matrix: Any, images: Iterable[str] | None = None, labels: Iterable[str] | None = None) -> Annotations:

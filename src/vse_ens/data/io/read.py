@@ -35,13 +35,8 @@ _BATCH_IMAGES = 1 << 13
 def read(path: str | Path, **options: Unpack[ReadOptions]) -> Annotations:
     """Read the (image, label) pairs of a csv, tsv, txt, jsonl or parquet file, gzipped or not, or of a collection.
 
-    Args:
-        path: A file of pairs, whose first bytes must agree with its suffix, or a collection, which is recognized by
-            its content: a folder of photos with keywords, an annotation file, a catalog.
-        options: How to read it; `ReadOptions` documents each keyword.
-
-    The ``notes`` of the result list what was guessed, merged, skipped and dropped. ``pictures`` says where the pictures
-    of a collection are.
+    The first bytes of a file must agree with its suffix; a collection is recognized by its content. `ReadOptions`
+    documents the options. The ``notes`` of the result list what was guessed, merged, skipped and dropped.
     """
     for name in options.keys() - ReadOptions.__annotations__.keys():
         raise TypeError(f"read() has no keyword argument {name!r}")

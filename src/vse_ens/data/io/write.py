@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import as_arrow
-from vse_ens.data.collections.detect import find_format, plugins
+from vse_ens.data.collections.detect import Format, PluginError, find_format, plugins
 from vse_ens.errors import ConfigError, VseError
 from vse_ens.storage.atomic import replace_file, replace_files
 
@@ -101,16 +101,13 @@ def _csv(path: Path, data: Annotations) -> None:
         # All quoted: Python would leave a carriage return outside quotes, which ends a line.
         writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(("image", "label"))
-        writer.writerows(_pairs(data))
+        writer.writerows((image, label) for image in data.images for label in data.labels_of(image))
 
 
 def _jsonl(path: Path, data: Annotations) -> None:
-    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{to_json({'image': image, 'label': label})}\n" for image, label in _pairs(data))
-
-
-def _pairs(data: Annotations) -> Iterable[tuple[str, str]]:
-    return ((image, label) for image in data.images for label in data.labels_of(image))
+    with replace_file(path) as partial, table_writer(partial, "jsonl", _SCHEMA) as write:
+        for group in _groups(data):
+            write(group)
 
 
 _TABLES: dict[str, Callable[[Path, Annotations], None]] = {
@@ -160,7 +157,7 @@ def _plugin_writer(name: str) -> Callable[[Path, Annotations, Annotations | None
     entry = find_format(name, tuple(_TABLES))
     write = getattr(entry.load(), "write", None)
     if write is None:
-        known = ", ".join([*_TABLES, *(plugin.name for plugin in plugins())])
+        known = ", ".join([*_TABLES, *(plugin.name for plugin in plugins() if _can_write(plugin))])
         raise ConfigError(f"the format {name} is only read; write one of {known}")
 
     def guarded(path: Path, data: Annotations, test: Annotations | None) -> list[Path]:
@@ -168,6 +165,12 @@ def _plugin_writer(name: str) -> Callable[[Path, Annotations, Annotations | None
             return list(write(path, data, test))
 
     return guarded
+
+
+def _can_write(plugin: Format) -> bool:
+    with suppress(PluginError):
+        return hasattr(plugin.load(), "write")
+    return False
 
 
 def defuse(text: str) -> str:

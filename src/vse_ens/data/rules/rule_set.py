@@ -166,7 +166,7 @@ class RuleSet:
 
     def is_open(self, kind: RuleKind, label: str, other: str) -> bool:
         """Return whether a rule may be proposed: it was not rejected, does not follow from a rule, contradicts none."""
-        if self.is_rejected(kind, label, other) or other in self.closure_of(label):
+        if self.is_rejected(kind, label, other) or other in _reached(self.implied(), self.name_of(label)):
             return False
         try:
             self.check(kind, label, other)
@@ -175,9 +175,13 @@ class RuleSet:
         return True
 
     def _check_no_path(self, start: str, end: str, refused: str) -> None:
-        path = _path(self.implied(), self.name_of(start), self.name_of(end))
-        if path:
-            chain = " implies ".join(map(repr, path))
+        first, last = self.name_of(start), self.name_of(end)
+        came_from = _reached(self.implied(), first)
+        if last in came_from or first == last:
+            path = [last]
+            while path[-1] != first:
+                path.append(came_from[path[-1]])
+            chain = " implies ".join(map(repr, reversed(path)))
             raise ConfigError(f"{refused}, because {chain}; undo one of those rules first")
 
     def name_of(self, label: str) -> str:
@@ -194,43 +198,23 @@ class RuleSet:
                 self._implied.setdefault(self.name_of(label), []).append(self.name_of(other))
         return self._implied
 
-    def closure_of(self, label: str) -> set[str]:
-        """Return all labels that a label implies, directly and along chains."""
-        return set(_reachable(self.implied(), self.name_of(label)))
-
     def closure(self) -> dict[str, list[str]]:
         """Return all labels that each label implies, directly and along chains, sorted."""
         implied = self.implied()
-        return {label: sorted(set(_reachable(implied, label))) for label in implied}
+        return {label: sorted(_reached(implied, label)) for label in implied}
 
 
-def _reachable(implied: Mapping[str, Iterable[str]], start: str) -> Iterator[str]:
-    seen: set[str] = set()
-    pending = [*implied.get(start, ())]
-    while pending:
-        label = pending.pop()
-        if label not in seen:
-            seen.add(label)
-            yield label
-            pending += implied.get(label, ())
-
-
-def _path(implied: Mapping[str, Iterable[str]], start: str, end: str) -> list[str]:
-    """Return the labels from ``start`` to ``end`` along implications, empty if there is no way."""
-    came_from: dict[str, str | None] = {start: None}
+def _reached(implied: Mapping[str, Iterable[str]], start: str) -> dict[str, str]:
+    """Return all labels that a label implies, directly and along chains, each with the one before it."""
+    came_from: dict[str, str] = {}
     pending = [start]
     while pending:
         label = pending.pop()
-        if label == end:
-            path = [label]
-            while (before := came_from[path[-1]]) is not None:
-                path.append(before)
-            return path[::-1]
         for other in implied.get(label, ()):
             if other not in came_from:
                 came_from[other] = label
                 pending.append(other)
-    return []
+    return came_from
 
 
 def check_text(name: str, text: str) -> None:

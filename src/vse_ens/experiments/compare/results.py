@@ -110,24 +110,14 @@ def _result(result: Result) -> dict[str, Any]:
     run = result.run
     report = result.report.to_dict() if result.report else {"metrics": {}, "intervals": {}, "groups": {}}
     speed = run.draws_per_second
-    return {
-        "name": run.name,
-        "kind": run.kind,
-        "state": run.state,
-        "error": run.error,
+    return asdict(run) | {
         "seconds": None if run.seconds is None else round(run.seconds, 6),
-        "stopped": run.stopped,
-        "over_budget": run.over_budget,
         "epochs": None if run.epochs is None else round(run.epochs, 3),
-        "epochs_planned": run.epochs_planned,
-        "draws": run.draws,
         "draws_per_second": None if speed is None else round(speed, 1),
         "metrics": report["metrics"],
         "intervals": report["intervals"],
         "groups": report["groups"],
         "curve": [{"seconds": round(seconds, 6), CURVE_METRIC: value} for seconds, value in run.curve],
-        "settings": run.settings,
-        "rankings": run.rankings,
     }
 
 

@@ -70,10 +70,10 @@ def tune(
     workers: int = 1,
     listener: TuneListener | None = None,
 ) -> TuneResult:
-    """Search for better settings of a preset on labels held out of ``data``.
+    """Search for better settings of a preset on labels held out of ``data``, which must not have the test labels.
 
     Args:
-        data: The pairs. Test labels must not be among them.
+        data: The pairs.
         study: An SQLite file; if it exists, the search in it is continued.
         budget: When to end.
         preset: The preset to start from: a name or a preset file.
@@ -81,12 +81,10 @@ def tune(
         space: The settings to search; by default those of ``SPACES``.
         metric: The metric to maximize; by default that of the preset.
         seed: The seed of the search, the held-out labels and all trainings.
-        workers: The number of trials at a time, each with its share of the cores. They are threads of this process:
-            training releases the GIL, and the pairs are in memory once. With one worker the search is repeatable.
+        workers: Trials at a time, as threads that share the cores; with one, the search is repeatable.
         listener: Receives the progress.
 
-    Ctrl-C ends the search after the current round of every trial. Every finished trial is in the file at once; trials
-    that did not finish are started again when the search is continued.
+    Ctrl-C ends the search after the current round of every trial; trials that did not finish are started again later.
     """
     base, fixed = preset, dict(settings or {})
     if is_preset_file(preset):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -150,7 +150,7 @@ def write_scene_folder(
     """
     used: set[str] = set()
     pairs = done = 0
-    boxes = _Coco()
+    boxes: dict[str, list[str]] = {}
     with replace_dir(Path(path), check=_check_empty) as folder:
         for image, scene, words in _images(images, labels, seed):
             own = [] if kind == "coco" else [f"place|{scene}"]
@@ -159,7 +159,7 @@ def write_scene_folder(
             elif kind == "coco":
                 (folder / "images").mkdir(exist_ok=True)
                 (folder / "images" / f"{image}.jpg").write_bytes(_JPEG)
-                boxes.add(f"{image}.jpg", words)
+                boxes[f"{image}.jpg"] = words
             else:
                 (folder / f"{image}.jpg").write_bytes(_JPEG)
                 (folder / f"{image}.txt").write_text(", ".join((f"place:{scene}", *words)), encoding="utf-8")
@@ -169,34 +169,27 @@ def write_scene_folder(
             if progress:
                 progress(done)
         if kind == "coco":
-            (folder / "annotations.json").write_text(boxes.text(), encoding="utf-8")
+            (folder / "annotations.json").write_text(_coco(boxes), encoding="utf-8")
     return SceneCounts(done, len(used), pairs)
 
 
-class _Coco:
-    """A COCO file with one box per label."""
-
-    def __init__(self) -> None:
-        self._images: list[dict[str, object]] = []
-        self._boxes: list[dict[str, object]] = []
-        self._numbers: dict[str, int] = {}
-
-    def add(self, name: str, labels: list[str]) -> None:
-        """Add an image with a box of one pixel for each label."""
-        number = len(self._images) + 1
-        self._images.append({"id": number, "file_name": name, "width": 1, "height": 1})
-        for label in labels:
-            category = self._numbers.setdefault(label, len(self._numbers) + 1)
-            box = {"id": len(self._boxes) + 1, "image_id": number, "category_id": category, "bbox": [0, 0, 1, 1]}
-            self._boxes.append({**box, "area": 1, "iscrowd": 0})
-
-    def text(self) -> str:
-        """Return the file, with one entry per line."""
-        categories = [{"id": number, "name": label} for label, number in self._numbers.items()]
-        parts = {"images": self._images, "annotations": self._boxes, "categories": categories}
-        lines = {name: ",\n".join(map(json.dumps, entries)) for name, entries in parts.items()}
-        lists = (f'"{name}": [\n{text}\n]' for name, text in lines.items())
-        return "{\n" + ",\n".join(lists) + "\n}\n"
+def _coco(labels_of: Mapping[str, Sequence[str]]) -> str:
+    """Return a COCO file with one entry per line, and a box of one pixel for each label of an image."""
+    images = [{"id": n, "file_name": name, "width": 1, "height": 1} for n, name in enumerate(labels_of, 1)]
+    numbers: dict[str, int] = {}
+    pairs = [
+        (image, numbers.setdefault(label, len(numbers) + 1))
+        for image, labels in enumerate(labels_of.values(), 1)
+        for label in labels
+    ]
+    boxes = [
+        {"id": n, "image_id": image, "category_id": category, "bbox": [0, 0, 1, 1], "area": 1, "iscrowd": 0}
+        for n, (image, category) in enumerate(pairs, 1)
+    ]
+    categories = [{"id": number, "name": label} for label, number in numbers.items()]
+    parts = (("images", images), ("annotations", boxes), ("categories", categories))
+    lists = [f'"{name}": [\n' + ",\n".join(map(json.dumps, entries)) + "\n]" for name, entries in parts]
+    return "{\n" + ",\n".join(lists) + "\n}\n"
 
 
 def _images(images: int, labels: int | None, seed: int) -> Iterator[tuple[str, str, list[str]]]:

@@ -1,17 +1,15 @@
-"""CVAT and Pascal VOC: labels of tags, shapes and objects, and XML that is not trusted."""
+"""CVAT: labels of tags and shapes, and XML that is not trusted."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from tests.support.dataset_files import ENTITIES, cvat
 
-from tests.support.dataset_files import Style, cvat, voc
 from vse_ens.data.collections import LabelEdit, open_collection
-from vse_ens.data.collections.cvat import CvatCollection
-from vse_ens.data.collections.voc import VocCollection
-from vse_ens.data.io import read
 from vse_ens.errors import DataError
+from vse_ens_interop.cvat import CvatCollection
 
 CVAT = """<?xml version="1.0" encoding="utf-8"?>
 <annotations>
@@ -42,10 +40,6 @@ CVAT = """<?xml version="1.0" encoding="utf-8"?>
 </annotations>
 """
 
-LAUGHS = """<?xml version="1.0"?>
-<!DOCTYPE {0} [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>
-<{0}><filename>&c;</filename></{0}>
-"""
 OUTSIDE = (
     '<?xml version="1.0"?><!DOCTYPE {0} [<!ENTITY a SYSTEM "file:///etc/passwd">]><{0}><filename>&a;</filename></{0}>'
 )
@@ -77,47 +71,7 @@ def test_a_tag_is_added_in_the_style_of_the_file(tmp_path: Path) -> None:
     assert change.after.decode() == expected
 
 
-def test_a_voc_object_is_over_the_whole_image_and_difficult(tmp_path: Path) -> None:
-    voc(tmp_path, {"a.jpg": ["dog"]}, Style("\t"))
-    (change,) = VocCollection(tmp_path).changes({"a.jpg": LabelEdit(("sea",))})
-    added = change.after.decode().replace((change.before or b"").decode().removesuffix("\n</annotation>\n"), "")
-    assert added == (
-        "\n\t<object>\n\t\t<name>sea</name>\n\t\t<pose>Unspecified</pose>\n\t\t<truncated>0</truncated>\n"
-        "\t\t<difficult>1</difficult>\n\t\t<bndbox>\n\t\t\t<xmin>1</xmin>\n\t\t\t<ymin>1</ymin>\n"
-        "\t\t\t<xmax>40</xmax>\n\t\t\t<ymax>30</ymax>\n\t\t</bndbox>\n\t</object>\n</annotation>\n"
-    )
-
-
-@pytest.mark.parametrize("pictures", ["JPEGImages", "images", "."])
-def test_voc_ids_are_below_the_folder_of_pictures(pictures: str, tmp_path: Path) -> None:
-    voc(tmp_path, {"d/a.jpg": ["dog"]})
-    (tmp_path / pictures).mkdir(exist_ok=True)
-    expected = tmp_path / ("Annotations" if pictures == "." else pictures)
-    for path in (tmp_path, tmp_path / "Annotations"):
-        collection = open_collection(path)
-        assert (collection.format, collection.root) == ("voc", expected)
-        assert [item.image for item in collection.items()] == ["d/a.jpg"]
-
-
-def test_parts_of_a_voc_object_are_no_labels(tmp_path: Path) -> None:
-    text = "<annotation><object><name>person</name><part><name>hand</name></part></object></annotation>"
-    (tmp_path / "a.xml").write_text(text)
-    assert [tuple(item) for item in open_collection(tmp_path).items()] == [("a", ("person",), None)]
-
-
-def test_damaged_files_of_a_voc_folder_are_counted(tmp_path: Path) -> None:
-    voc(tmp_path, {"a.jpg": ["dog"], "b.jpg": ["cat"], "c.jpg": ["cat"]})
-    (tmp_path / "Annotations" / "b.xml").write_text("<annotation><object>")
-    (tmp_path / "Annotations" / "c.xml").write_text(LAUGHS.format("annotation"))
-    collection = open_collection(tmp_path)
-    assert [item.image for item in collection.items()] == ["a.jpg"]
-    (note,) = collection.notes
-    assert note.startswith("skipped 2 of 3 files: ")
-    assert "b.xml, line 1, column 21" in note
-    assert "skipped 2 of 3 files" in " ".join(read(tmp_path).notes)
-
-
-@pytest.mark.parametrize("document", [LAUGHS, OUTSIDE])
+@pytest.mark.parametrize("document", [ENTITIES, OUTSIDE])
 def test_entities_are_refused(document: str, tmp_path: Path) -> None:
     path = tmp_path / "annotations.xml"
     path.write_text(document.format("annotations"))
@@ -164,16 +118,6 @@ def test_utf_16_and_characters_that_xml_lacks_are_refused(tmp_path: Path) -> Non
     assert [item.image for item in CvatCollection(path).items()] == ["a.jpg"]
     with pytest.raises(DataError, match="is not written in UTF-8"):
         list(CvatCollection(path).changes({"a.jpg": LabelEdit(("sea",))}))
-
-
-def test_several_voc_data_sets_below_a_folder_keep_their_folders(tmp_path: Path) -> None:
-    for year in ("VOC2007", "VOC2012"):
-        (tmp_path / year).mkdir()
-        voc(tmp_path / year, {"a.jpg": ["dog"]})
-    (tmp_path / "VOC2012" / "JPEGImages").mkdir()
-    collection = open_collection(tmp_path)
-    assert (collection.format, collection.root) == ("voc", tmp_path)
-    assert [item.image for item in collection.items()] == ["VOC2007/Annotations/a.jpg", "VOC2012/JPEGImages/a.jpg"]
 
 
 def test_a_folder_with_annotations_of_cvat_is_that_file(tmp_path: Path) -> None:

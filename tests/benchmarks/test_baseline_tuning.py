@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from benchmarks.core.baseline_tuning import tune, tune_ease, tune_image_knn
 from numpy.typing import NDArray
 
 from tests.support.baseline_cases import annotations
 from vse_ens.baselines.base import Baseline, FittedBaseline, Popularity
 from vse_ens.baselines.ease import Ease
-from vse_ens.baselines.registry import tune, tune_ease
+from vse_ens.baselines.image_knn import ImageKnn
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.splits import leave_one_out
 from vse_ens.errors import ConfigError
@@ -69,3 +70,11 @@ def test_ease_is_tuned_over_the_grid() -> None:
 def test_nothing_to_try_is_an_error() -> None:
     with pytest.raises(ConfigError, match="at least one setting"):
         tune([], two_kinds())
+
+
+def test_power_is_tuned_over_the_grid() -> None:
+    data = annotations(np.random.default_rng(0).random((40, 12)) < 0.3)
+    tuning = tune_image_knn(data, grid=(4.0, 16.0), seed=1)
+    assert tuning.tried == (ImageKnn(4.0), ImageKnn(16.0))
+    assert tuning == tune_image_knn(data, grid=(4.0, 16.0), seed=1)
+    assert len(tune_image_knn(data).tried) == 7
