@@ -52,6 +52,7 @@ class ServedModel:
     saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
+    proposals: BackgroundJob[Proposals]
     labels: CurrentLabels
     ranker: ImageRanker
     verdicts: int
@@ -84,6 +85,7 @@ class ServedModel:
             _saved_at(path),
             LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
+            BackgroundJob("proposals", lambda progress: propose_rules(annotator.known_, progress=progress)),
             labels,
             ImageRanker(annotator, labels, fingerprint),
             len(verdicts),
@@ -105,11 +107,6 @@ class ServedModel:
     def source(self) -> tuple[str | None, str | None]:
         """The format of the collection that the model was trained from, or why it cannot be written."""
         return source_state(self.annotator.known_)
-
-    @cached_property
-    def proposals(self) -> BackgroundJob[Proposals]:
-        """Rules proposed from the pairs of the model."""
-        return BackgroundJob("proposals", lambda progress: propose_rules(self.annotator.known_, progress=progress))
 
     def is_fast(self, image: ImageLabels) -> bool:
         """Whether suggestions for an image are cheap enough to compute on the event loop.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from vse_ens.data.collections.pictures import DRAWN
@@ -36,9 +35,12 @@ class Thumbnail(NamedTuple):
     media_type: str
 
 
-class _HasPicture(Protocol):
+class _Image(Protocol):
     image: str
     url: str | None
+
+
+HasPicture = TypeVar("HasPicture", bound=_Image)
 
 
 class PictureService:
@@ -86,10 +88,11 @@ class PictureService:
             return None
         return source.url(image) or PICTURE_TEMPLATE.replace("{image}", quote(image, safe=""))
 
-    def add_urls(self, served: ServedModel, found: Iterable[_HasPicture]) -> None:
-        """Set the addresses of the pictures of images in a response."""
+    def with_urls(self, served: ServedModel, found: list[HasPicture]) -> list[HasPicture]:
+        """Set the addresses of the pictures of images in a response, and return the images."""
         for one in found:
             one.url = self.url(served, one.image)
+        return found
 
     async def thumbnail(self, served: ServedModel, image: str, size: int, etag: str = "") -> Thumbnail:
         """Return the picture of an image, from the cache if possible; its content is empty if it has the ``etag``."""
