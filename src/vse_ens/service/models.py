@@ -165,71 +165,59 @@ def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
     return annotator.audit(_AUDIT_TOP, progress=count)
 
 
+@dataclass(eq=False)
 class ModelManager:
     """Loads and replaces the served model; used from the event loop only."""
 
-    def __init__(
-        self,
-        path: Path,
-        metrics: ServiceMetrics,
-        timeout: float,
-        *,
-        verify: bool = True,
-        feedback: Feedback | None = None,
-        rules: RulesFile | None = None,
-    ) -> None:
-        self._path = path
-        self._feedback = feedback
-        self._rules = rules
-        self._verify = verify
-        self._metrics = metrics
-        self._timeout = timeout
-        self._served: ServedModel | None = None
-        self.failure: str | None = None
-        """Why the last model could not be loaded."""
-        self._first_attempt_done = asyncio.Event()
-        self._load_lock = asyncio.Lock()
-
-    @property
-    def loaded(self) -> ServedModel | None:
-        """The served model, or None if none is loaded yet."""
-        return self._served
+    path: Path
+    metrics: ServiceMetrics
+    timeout: float
+    """The seconds that a request waits for the first model."""
+    verify: bool = True
+    feedback: Feedback | None = None
+    rules: RulesFile | None = None
+    loaded: ServedModel | None = field(default=None, init=False)
+    """The served model, or None if none is loaded yet."""
+    failure: str | None = field(default=None, init=False)
+    """Why the last model could not be loaded."""
+    _first_attempt_done: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _load_lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def current(self) -> ServedModel:
         """Return the served model; wait for the first one to load, up to the timeout."""
-        if self._served is None:
+        if self.loaded is None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._first_attempt_done.wait(), self._timeout)
-            if self._served is None:
+                await asyncio.wait_for(self._first_attempt_done.wait(), self.timeout)
+            if self.loaded is None:
                 raise unavailable(self.failure or STILL_LOADING)
-        return self._served
+        return self.loaded
 
     async def load(self, path: Path | None = None) -> ServedModel:
         """Load the model directory, or another, and serve it; on failure the old model stays and an error is raised."""
-        path = path or self._path
+        path = path or self.path
         async with self._load_lock:
             try:
                 new = await asyncio.to_thread(
-                    ServedModel.load, path, verify=self._verify, feedback=self._feedback, rules=self._rules
+                    ServedModel.load, path, verify=self.verify, feedback=self.feedback, rules=self.rules
                 )
             except Exception as error:
-                self._metrics.loading_failures.inc()
+                self.metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")
                 self.failure = str(reason)
-                if self._served is not None:
+                if self.loaded is not None:
                     _log.error("still serving the old model: %s", reason, exc_info=reason is not error)
                 raise reason from error
             finally:
                 self._first_attempt_done.set()
-            old, self._served, self.failure = self._served, new, None
-        self._metrics.set_model(new.fingerprint)
+            old, self.loaded, self.failure = self.loaded, new, None
+        self.metrics.set_model(new.fingerprint)
         if old is not None:
             old.retire()
-            self._metrics.swaps.inc()
+            self.metrics.swaps.inc()
         _log.info("serving %s, model %s", new.name, new.fingerprint)
         return new
 
     def close(self) -> None:
         """Stop the background jobs of the served model."""
-        if self._served is not None:
-            self._served.retire()
+        if self.loaded is not None:
+            self.loaded.retire()

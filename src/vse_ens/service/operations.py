@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
@@ -64,6 +65,7 @@ def encoded(answer: Struct, status: int = 200, headers: Mapping[str, str] | None
     return Response(_encode(answer), status, headers, "application/json")
 
 
+@dataclass(eq=False)
 class Operation:
     """An ASGI application that answers one method of one path.
 
@@ -72,32 +74,28 @@ class Operation:
     completely. A handler that is not a coroutine runs on a thread of the executor of this name.
     """
 
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        handler: Handler,
-        *,
-        tag: str,
-        errors: tuple[int, ...],
-        status: int = 200,
-        examples: Mapping[str, Any] | None = None,
-        responses: Mapping[int, Mapping[str, Any]] | None = None,
-        needs_key: bool = True,
-        executor: Literal["compute", "disk"] = "compute",
-    ) -> None:
-        self.method, self.path, self.handler = method, path, handler
-        self.tag, self.status, self.needs_key = tag, status, needs_key
-        self.examples, self.errors, self.responses = examples, errors, responses or {}
-        self._executor = None if iscoroutinefunction(handler) else executor
-        hints = get_type_hints(handler, include_extras=True)
+    method: str
+    path: str
+    handler: Handler
+    tag: str
+    errors: tuple[int, ...]
+    status: int = 200
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    """Bodies of requests by what they ask for."""
+    responses: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    needs_key: bool = True
+    executor: Literal["compute", "disk"] = "compute"
+
+    def __post_init__(self) -> None:
+        self._is_coroutine = iscoroutinefunction(self.handler)
+        hints = get_type_hints(self.handler, include_extras=True)
         self.returns = hints.pop("return")
         self.body: type[Struct] | None = None
         self.headers: dict[str, Header] = {}
         self._body_name = ""
         self._given: dict[str, Callable[[Scope], Any]] = {}
         fields: list[tuple[str, Any, Any]] = []
-        for name, parameter in signature(handler).parameters.items():
+        for name, parameter in signature(self.handler).parameters.items():
             hint = hints[name]
             if hint in _GIVEN:
                 self._given[name] = _GIVEN[hint]
@@ -111,7 +109,7 @@ class Operation:
                 if header is not None:
                     self.headers[header.name] = header
                 fields.append((name, hint, msgspec.field(default=default, name=alias)))
-        self.parameters = msgspec.defstruct(handler.__name__, fields, kw_only=True) if fields else None
+        self.parameters = msgspec.defstruct(self.handler.__name__, fields, kw_only=True) if fields else None
         names = [name for name, _, one in fields if one.name is None]
         self._queries = set(names)
         self._lists = {name for name in names if get_origin(_bare(hints[name])) is list}
@@ -125,10 +123,10 @@ class Operation:
         for name, give in self._given.items():
             given = give(scope)
             arguments[name] = await given if isawaitable(given) else given
-        if self._executor is None:
+        if self._is_coroutine:
             answer = await self.handler(**arguments)
         else:
-            answer = await getattr(_service(scope), self._executor).run(self.handler, **arguments)
+            answer = await getattr(_service(scope), self.executor).run(self.handler, **arguments)
         if isinstance(answer, Response):
             await answer(scope, receive, send)
             return
@@ -216,9 +214,9 @@ def _describe(error: msgspec.ValidationError, kind: type[Struct], source: str) -
     """Return a validation error as a sentence that begins with the field: ``events.0.verdict: ...``."""
     message, _, path = str(error).partition(" - at `$")
     path = path.rstrip("`").replace("[", ".").replace("]", "").strip(".")
-    if field := _FIELD.fullmatch(message):
-        path = f"{path}.{field['name']}".strip(".")
-        message = "field required" if field["problem"].startswith("missing") else "unknown field"
+    if found := _FIELD.fullmatch(message):
+        path = f"{path}.{found['name']}".strip(".")
+        message = "field required" if found["problem"].startswith("missing") else "unknown field"
     if message.startswith("Expected"):
         message = _TYPES.sub(lambda found: " or ".join(_WORDS.get(one, one) for one in found[1].split(" | ")), message)
     if message.startswith("Invalid enum value"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal, Self, overload
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -57,6 +57,12 @@ def rounded(value: float | None) -> float | None:
 
 class Answer(Struct):
     """Base class of the bodies of answers."""
+
+    @classmethod
+    def of(cls, record: object, **more: Any) -> Self:
+        """Return an answer with the attributes of a record, numbers rounded, and ``more`` fields in their place."""
+        found = {name: getattr(record, name) for name in cls.__struct_fields__ if hasattr(record, name)} | more
+        return cls(**{name: rounded(value) if isinstance(value, float) else value for name, value in found.items()})
 
 
 class Body(Struct, forbid_unknown_fields=True):

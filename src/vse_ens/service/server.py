@@ -46,7 +46,8 @@ def run(settings: Settings, announce: Callable[..., None]) -> None:
     """
     check_model(settings.model)
     with _listen(settings) as listener:
-        _log_to_stderr()
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
         _limit_blas_threads()
         sys.setswitchinterval(_SWITCH_SECONDS)
         settings = replace(settings, port=listener.getsockname()[1])
@@ -120,11 +121,6 @@ def _stop_on_signals(server: uvicorn.Server, seconds: float) -> None:
     # Unlike a handler of the event loop, this one also runs while a callback blocks the loop.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-
-
-def _log_to_stderr() -> None:
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
 def _limit_blas_threads() -> None:

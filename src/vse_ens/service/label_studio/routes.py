@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
@@ -113,6 +112,6 @@ async def webhook(service: Service, request: WebhookRequest) -> WebhookResponse 
     feedback, served = service.require_feedback(), await service.models.current()
     annotations = await service.compute.run(parse_webhook, served.labels, request.action, msgspec.to_builtins(request))
     recorded = await service.disk.run(store_annotations, feedback, served.fingerprint, annotations)
-    service.metrics.feedback.labels("accept").inc(len(recorded.accepted))
-    service.metrics.feedback.labels("undo").inc(len(recorded.undone))
-    return WebhookResponse(status="ok", result=asdict(recorded))
+    service.metrics.feedback.labels("accept").inc(len(recorded["accepted"]))
+    service.metrics.feedback.labels("undo").inc(len(recorded["undone"]))
+    return WebhookResponse(status="ok", result=recorded)

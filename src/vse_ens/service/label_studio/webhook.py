@@ -40,14 +40,6 @@ class Annotation:
     """The fingerprint of the model whose prediction the person saw."""
 
 
-@dataclass
-class RecordedEvents:
-    """Numbers of the stored events."""
-
-    accepted: list[int] = field(default_factory=list)
-    undone: list[int] = field(default_factory=list)
-
-
 def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
     """Return the annotations of a webhook; all are read before any is stored."""
     project = mapping(payload.get("project"))
@@ -79,16 +71,19 @@ def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any
     return parsed
 
 
-def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Annotation]) -> RecordedEvents:
-    """Accept the chosen labels and undo those that are no longer chosen, all of them or none."""
-    recorded = RecordedEvents()
+def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Annotation]) -> dict[str, list[int]]:
+    """Accept the chosen labels and undo those that are no longer chosen, all or none; return the events of both."""
+    accepted: list[int] = []
+    undone: list[int] = []
     with feedback.batch() as batch:
         for one in annotations:
-            for event in batch.events_of_reference(one.reference):
-                if event.image != one.image or event.label not in one.labels:
-                    recorded.undone.append(batch.undo(event.event, by=one.by, model=one.model or model))
+            undone += [
+                batch.undo(event.event, by=one.by, model=one.model or model)
+                for event in batch.events_of_reference(one.reference)
+                if event.image != one.image or event.label not in one.labels
+            ]
             for label, confidence in one.labels.items():
-                event_number = batch.add(
+                number = batch.add(
                     one.image,
                     label,
                     "accept",
@@ -98,10 +93,10 @@ def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Anno
                     model=one.model or model,
                     reference=one.reference,
                 )
-                recorded.accepted.append(event_number)
-            if len(recorded.accepted) + len(recorded.undone) > MAX_EVENTS:
+                accepted.append(number)
+            if len(accepted) + len(undone) > MAX_EVENTS:
                 raise _too_large()
-    return recorded
+    return {"accepted": accepted, "undone": undone}
 
 
 def _too_large() -> ConfigError:

@@ -17,7 +17,7 @@ from vse_ens.service.keys import Key
 from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations, encoded
-from vse_ens.service.schemas import Limit, rounded
+from vse_ens.service.schemas import Limit
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
@@ -105,17 +105,10 @@ def audit(
     if kind == "duplicates":
         is_open = served.labels.rules.is_open
         same = [one for one in result.duplicates if is_open("alias", one.label, one.other)]
-        shown = [schemas.Duplicate(one.label, one.other, one.kind, one.reason) for one in same[page]]
-        return schemas.DuplicatesResponse(total=len(same), findings=shown)
+        return schemas.DuplicatesResponse(total=len(same), findings=[*map(schemas.Duplicate.of, same[page])])
     found = _without_verdict(served, result.missing if kind == "missing" else result.wrong, kind)
     findings = [
-        schemas.Finding(
-            image=one.image,
-            label=names.of(one.label),
-            confidence=rounded(one.confidence),
-            reason=one.reason,
-            because=shown_reasons(one.because, names),
-        )
+        schemas.Finding.of(one, label=names.of(one.label), because=shown_reasons(one.because, names))
         for one in found[page]
     ]
     return schemas.AuditResponse(kind=kind, total=len(found), findings=service.pictures.with_urls(served, findings))

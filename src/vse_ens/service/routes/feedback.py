@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import unquote
 
 from msgspec import Meta
@@ -37,23 +37,14 @@ User = Annotated[
 
 _ANONYMOUS = "anonymous"
 
-_EXAMPLES: Any = {
-    "accept a suggestion": {
-        "value": {"image": "img_0000001", "label": "beach", "verdict": "accept", "confidence": 0.62}
-    },
-    "reject a label": {"value": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"}},
+_EXAMPLES = {
+    "accept a suggestion": {"image": "img_0000001", "label": "beach", "verdict": "accept", "confidence": 0.62},
+    "reject a label": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"},
 }
-_BATCH_EXAMPLES: Any = {
-    "a label for several images": {
-        "value": {
-            "events": [
-                {"image": "img_0000001", "label": "beach", "verdict": "accept"},
-                {"image": "img_0000002", "label": "beach", "verdict": "reject"},
-            ]
-        }
-    }
-}
-_UNDO_EXAMPLES: Any = {"one verdict": {"value": {"event": 1}}, "a batch": {"value": {"batch": 1}}}
+_VERDICTS = [
+    {"image": "img_0000001", "label": "beach", "verdict": "accept"},
+    {"image": "img_0000002", "label": "beach", "verdict": "reject"},
+]
 _STREAMED = plain_text(
     "One line per pair.",
     {
@@ -88,7 +79,7 @@ async def add(
     return schemas.FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
 
-@operations.post("/api/feedback/batch", examples=_BATCH_EXAMPLES)
+@operations.post("/api/feedback/batch", examples={"a label for several images": {"events": _VERDICTS}})
 async def add_batch(
     service: Service, feedback: Feedback, served: ServedModel, request: schemas.BatchRequest, by: User = _ANONYMOUS
 ) -> schemas.BatchResponse:
@@ -104,7 +95,7 @@ async def add_batch(
     return schemas.BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
 
-@operations.post("/api/feedback/undo", examples=_UNDO_EXAMPLES)
+@operations.post("/api/feedback/undo", examples={"one verdict": {"event": 1}, "a batch": {"batch": 1}})
 async def undo(
     service: Service, feedback: Feedback, served: ServedModel, request: schemas.UndoRequest, by: User = _ANONYMOUS
 ) -> schemas.FeedbackResponse | schemas.BatchUndoResponse:

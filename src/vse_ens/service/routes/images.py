@@ -17,11 +17,9 @@ from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
 from vse_ens.service.suggest import MAX_REASONS, shown, suggest
 
-_TOGETHER_EXAMPLES: Any = {"two images": {"value": {"images": ["img_0000001", "img_0000002"], "top": 5}}}
-
+_TOGETHER_EXAMPLES = {"two images": {"images": ["img_0000001", "img_0000002"], "top": 5}}
 # Pictures seldom change; afterwards the browser asks with the ETag.
 _CACHE_CONTROL = "private, max-age=3600"
-
 
 _PICTURE = {"schema": {"type": "string", "format": "binary"}}
 _RESPONSES: dict[int, dict[str, Any]] = {
@@ -66,7 +64,7 @@ async def image_state(
         model=served.fingerprint,
         image=image,
         known=now.number is not None,
-        labels=[schemas.LabelInForce(**one._asdict()) for one in now.labels],
+        labels=[*map(schemas.LabelInForce.of, now.labels)],
         rejected=[schemas.RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
         suggestions=[shown(one, now.naming, True, most) for one in suggestions],
         url=service.pictures.url(served, image),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from vse_ens.data.rules.label_names import LabelNames
@@ -11,19 +9,19 @@ from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations
-from vse_ens.service.schemas import ImageId, LabelId, Top, rounded
+from vse_ens.service.schemas import ImageId, LabelId, Top
 from vse_ens.service.state import Service
 from vse_ens.service.suggest import annotate_if_fast, annotate_images, shown_reasons
 
-_ANNOTATE_EXAMPLES: Any = {
-    "an image of the model": {"value": {"images": ["img_0000001"], "top": 3}},
-    "an image unknown to the model": {"value": {"labels": [["sea", "sand"]], "explain": True}},
+_ANNOTATE_EXAMPLES = {
+    "an image of the model": {"images": ["img_0000001"], "top": 3},
+    "an image unknown to the model": {"labels": [["sea", "sand"]], "explain": True},
     "some labels only, with a minimum confidence": {
-        "value": {"images": ["img_0000001"], "allow": ["beach", "wave"], "min_confidence": 0.2}
+        "images": ["img_0000001"],
+        "allow": ["beach", "wave"],
+        "min_confidence": 0.2,
     },
 }
-_SEARCH_EXAMPLES: Any = {"with and without": {"value": {"labels": ["beach", "-person"], "top": 5}}}
-_EXPLAIN_EXAMPLES: Any = {"by labels": {"value": {"labels": ["sea", "sand"], "label": "beach"}}}
 # Images that a search finds in excess where rules may remove some.
 _MORE = 100
 
@@ -40,7 +38,7 @@ async def annotate(service: Service, served: ServedModel, request: schemas.Annot
     return response
 
 
-@operations.post("/api/search", examples=_SEARCH_EXAMPLES)
+@operations.post("/api/search", examples={"with and without": {"labels": ["beach", "-person"], "top": 5}})
 def search(service: Service, served: ServedModel, request: schemas.SearchRequest) -> schemas.SearchResponse:
     """Find images for labels: images that lack the labels, or with `tagged` all images.
 
@@ -61,7 +59,7 @@ def search(service: Service, served: ServedModel, request: schemas.SearchRequest
     kept = [one for number, one in zip(numbers, found, strict=True) if number not in gone][: request.top + more]
     now = served.labels.of_images([one.image for one in kept])
     images = [
-        schemas.FoundImage(image=one.image, score=rounded(one.score), confidence=rounded(one.confidence), labels=shown)
+        schemas.FoundImage.of(one, labels=shown)
         for one, shown in zip(kept, (one.names for one in now), strict=True)
         if not unwanted.intersection(shown) and (request.tagged or not wanted or not wanted.issubset(shown))
     ]
@@ -80,7 +78,7 @@ def similar_labels(served: ServedModel, label: LabelId, top: Top = 10) -> schema
     names = served.labels.names
     similar = served.annotator.similar_labels(names.in_model(label), top + names.extra)
     shown = names.show_suggestions(
-        [schemas.SimilarLabel(label=one.id, similarity=rounded(one.similarity)) for one in similar],
+        [schemas.SimilarLabel.of(one, label=one.id) for one in similar],
         lambda one: one.label,
         lambda one, name: msgspec.structs.replace(one, label=name),
         {names.of(label)},
@@ -96,13 +94,12 @@ def similar_images(
     found = served.annotator.similar_images(image, top)
     now = served.labels.of_images([one.id for one in found])
     similar = [
-        schemas.SimilarImage(image=one.id, similarity=rounded(one.similarity), labels=labels.names)
-        for one, labels in zip(found, now, strict=True)
+        schemas.SimilarImage.of(one, image=one.id, labels=labels.names) for one, labels in zip(found, now, strict=True)
     ]
     return schemas.SimilarImagesResponse(image=image, similar=service.pictures.with_urls(served, similar))
 
 
-@operations.post("/api/explain", examples=_EXPLAIN_EXAMPLES)
+@operations.post("/api/explain", examples={"by labels": {"labels": ["sea", "sand"], "label": "beach"}})
 def explain(served: ServedModel, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
     """List all contributions to a label's score for an image; a label it has is explained by its other labels."""
     annotator, names = served.annotator, served.labels.names
@@ -115,10 +112,5 @@ def explain(served: ServedModel, request: schemas.ExplainRequest) -> schemas.Exp
         explanation = (
             annotator.explain(label=label, labels=now.context) if by_labels else annotator.explain(request.image, label)
         )
-    return schemas.ExplainResponse(
-        label=request.label,
-        score=rounded(explanation.score),
-        confidence=rounded(explanation.confidence),
-        because=shown_reasons(explanation.reasons, names, most=None),
-        left_out=explanation.left_out,
-    )
+    because = shown_reasons(explanation.reasons, names, most=None)
+    return schemas.ExplainResponse.of(explanation, label=request.label, because=because)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -19,18 +19,17 @@ from vse_ens.service.openapi import plain_text
 from vse_ens.service.operations import Operations
 from vse_ens.service.routes.catalog import IN_PROGRESS, in_progress
 from vse_ens.service.routes.feedback import User
-from vse_ens.service.schemas import Limit, rounded
+from vse_ens.service.schemas import Limit
 from vse_ens.service.settings import MAX_ID_LENGTH
 from vse_ens.service.source_archive import reason_against, source_archive
 from vse_ens.service.state import Service
 
-_EXAMPLES: Any = {
-    "accept an implication": {"value": {"kind": "implication", "label": "beach", "other": "sea"}},
-    "merge two labels": {"value": {"kind": "alias", "label": "cars", "other": "car"}},
-    "reject a proposal": {"value": {"kind": "rejected", "label": "beach", "other": "sand"}},
-    "rename a label": {"value": {"kind": "rename", "label": "plane", "other": "aeroplane"}},
+_EXAMPLES = {
+    "accept an implication": {"kind": "implication", "label": "beach", "other": "sea"},
+    "merge two labels": {"kind": "alias", "label": "cars", "other": "car"},
+    "reject a proposal": {"kind": "rejected", "label": "beach", "other": "sand"},
+    "rename a label": {"kind": "rename", "label": "plane", "other": "aeroplane"},
 }
-_UNDO_EXAMPLES: Any = {"undo a rule": {"value": {"rule": 1}}}
 _SHOWN = 6  # images on each side of a proposal
 
 _STREAMED = plain_text(
@@ -67,7 +66,7 @@ def in_force(served: ServedModel) -> schemas.RulesResponse:
     """List the rules in force and the rejected ones, oldest first, with the number of exceptions in the data."""
     current = served.labels.rules
     entries = [
-        schemas.RuleEntry(**rule._asdict(), exceptions=_changed(served, rule.kind, rule.label, rule.other))
+        schemas.RuleEntry.of(rule, exceptions=_changed(served, rule.kind, rule.label, rule.other))
         for rule in sorted([*current, *current.rejected])
     ]
     return schemas.RulesResponse(rules=entries, version=served.labels.version)
@@ -87,7 +86,7 @@ async def add(
     return schemas.RuleResponse(rule=number, changed=changed)
 
 
-@operations.post("/api/rules/undo", examples=_UNDO_EXAMPLES)
+@operations.post("/api/rules/undo", examples={"undo a rule": {"rule": 1}})
 async def undo(
     service: Service, file: RulesFile, served: ServedModel, request: schemas.RuleUndoRequest, by: User = "anonymous"
 ) -> schemas.RuleResponse:
@@ -116,16 +115,14 @@ def proposals(
         return served.annotator.known_.images.ids(numbers[:_SHOWN])
 
     implications = [
-        schemas.ProposedImplication(
-            **one._asdict() | {"confidence": rounded(one.confidence)},
-            examples=schemas.ImplicationExamples(*map(first, images.compare(one.label, one.implies))),
+        schemas.ProposedImplication.of(
+            one, examples=schemas.ImplicationExamples(*map(first, images.compare(one.label, one.implies)))
         )
         for one in still_open.implications[page]
     ]
     aliases = [
-        schemas.ProposedAlias(
-            **one._asdict(),
-            examples=schemas.AliasExamples(*(first(images.of(label)) for label in (one.label, one.other))),
+        schemas.ProposedAlias.of(
+            one, examples=schemas.AliasExamples(first(images.of(one.label)), first(images.of(one.other)))
         )
         for one in still_open.aliases[page]
     ]
