@@ -207,7 +207,7 @@ def test_every_label_of_the_model_can_be_selected(studio: Callable[..., Client])
     client = studio()
     known = client.service.models.loaded.annotator.known_  # type: ignore[union-attr]
     for label in (known.labels.id(0), known.labels.id(len(known.labels) - 1)):
-        image = next(one for one in known.images if label not in known.labels_of(one))
+        image = next(one for one in known.images if one.startswith("img_") and label not in known.labels_of(one))
         config = interface([label.replace("&", "&amp;").replace("<", "&lt;"), "unheard of"])
         [found] = predict(client, config, task(f"{image}.jpg"))
         assert list(found["result"][0]["meta"]["suggested"]) == [label]
