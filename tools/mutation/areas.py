@@ -133,6 +133,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "await _receive(receive, limits, keep=1)",
     ): "the byte that is kept is dropped with the rest",
     (
+        "curate/rules/aliases",
+        "if one == other or abs(len(one) - len(other)) > 1:",
+        "if one == other or abs(len(one) - len(other)) > 2:",
+    ): "with two letters more, the rests have other lengths and are not the same",
+    (
         "data/rules/apply",
         _POSITIONS,
         _POSITIONS.replace("else 0", "else 1"),

@@ -7,7 +7,7 @@ import base64
 import binascii
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
 from hmac import compare_digest
@@ -56,14 +56,13 @@ class SecurityHeadersMiddleware:
     def __init__(self, app: ASGIApp, pictures: PictureService) -> None:
         self._app = app
         self._pictures = pictures
-        headers = {
-            "x-content-type-options": "nosniff",
-            "referrer-policy": "no-referrer",
-            "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-            "cross-origin-opener-policy": "same-origin",
-            "cross-origin-resource-policy": "same-origin",
-        }
-        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._headers = [
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and add headers to its response."""
@@ -118,9 +117,7 @@ class AccessLogMiddleware:
                 _log.exception("a request failed")
                 if not status:
                     await error_response(ApiError(500, INTERNAL_ERROR))(scope, receive, recording)
-        self._record(scope, status, perf_counter() - start)
-
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        seconds = perf_counter() - start
         # Only paths of routes: arbitrary ones would create endless metrics and could forge log lines.
         is_static = scope["path"].startswith("/static/")
         route = "/static" if is_static else scope["path"] if "endpoint" in scope else "(none)"
@@ -152,7 +149,9 @@ class AccessMiddleware:
             if key is not None:
                 scope["vse_key"] = key
                 if key.name:
-                    scope["headers"] = _with_user(scope["headers"], key.name)
+                    # In place of the user that the request names.
+                    kept = [pair for pair in scope["headers"] if pair[0].lower() != b"x-vse-user"]
+                    scope["headers"] = [*kept, (b"x-vse-user", quote(key.name).encode())]
                 if scope["path"] == _CARD:
                     send = _at_start(send, partial(_add_cookie, key))
         await self._app(scope, receive, send)
@@ -202,12 +201,6 @@ class AccessMiddleware:
             if compare_digest(cookies.get(name, "").encode(), value.encode()):
                 return key
         return None
-
-
-def _with_user(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[tuple[bytes, bytes]]:
-    """Replace the user that a request names by the name of its key."""
-    kept = [(one, value) for one, value in headers if one.lower() != b"x-vse-user"]
-    return [*kept, (b"x-vse-user", quote(name).encode())]
 
 
 def _add_cookie(key: Key, message: Message) -> None:

@@ -21,7 +21,7 @@ from vse_ens.data.rules.store import RulesFile
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
-from vse_ens.service.completion import CompletionCache, LabelCompletion
+from vse_ens.service.completion import LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import ImageRanker
@@ -57,10 +57,6 @@ class ServedModel:
     ranker: ImageRanker
     verdicts: int
     """The number of verdicts on suggestions when they were last read."""
-    new_labels: CompletionCache = field(default_factory=CompletionCache)
-    """Completion of labels that feedback and rules have and the model does not know."""
-    names_in_force: CompletionCache = field(default_factory=CompletionCache)
-    """Completion of labels under the names in force."""
 
     @classmethod
     def load(
@@ -102,6 +98,11 @@ class ServedModel:
     def label_scores(self) -> Callable[[tuple[str, ...], str | None], Floats]:
         """Scores of all labels for an image with some labels; kept for the next letter that is typed."""
         return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
+
+    @cached_property
+    def complete(self) -> Callable[[tuple[tuple[str, int], ...]], LabelCompletion]:
+        """Completion of labels that rules and feedback change: the names in force, and labels new to the model."""
+        return lru_cache(2)(LabelCompletion)
 
     @cached_property
     def source(self) -> tuple[str | None, str | None]:

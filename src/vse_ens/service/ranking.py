@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ class ImageRanker:
         self._fingerprint = fingerprint
         self._annotator = annotator
         self._labels = labels
-        self._ranker = annotator.label_ranker(scan_run=_run_beside, run=_run)
+        cores = available_cores()  # a scan leaves one to requests
+        self._ranker = annotator.label_ranker(scan_run=partial(_run, cores - 1), run=partial(_run, cores))
         self._rescoring = Rescoring(labels, self._ranker)
         self.scan = self._ranker.scan
         self._scanning = BackgroundJob("scan of all images", self._scan)
@@ -156,12 +157,6 @@ def _random(images: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return images[drawn[np.sort(first)[:count]]]
 
 
-def _run(tasks: Sequence[Task]) -> list[Any]:
-    with Workers(None if len(tasks) > 1 else 1) as workers:
-        return workers.run(tasks)
-
-
-def _run_beside(tasks: Sequence[Task]) -> list[Any]:
-    """Run tasks and leave a core to requests."""
-    with Workers(max(1, available_cores() - 1)) as workers:
+def _run(cores: int, tasks: Sequence[Task]) -> list[Any]:
+    with Workers(max(1, min(cores, len(tasks)))) as workers:
         return workers.run(tasks)

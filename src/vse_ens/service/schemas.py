@@ -357,7 +357,7 @@ class Duplicate(Answer):
 class AuditResponse(Answer, kw_only=True):
     """A page of findings, most confident first, without those that have a verdict."""
 
-    kind: Literal["missing", "wrong"]
+    kind: Kind
     state: Literal["ready"] = "ready"
     total: int
     findings: list[Finding]

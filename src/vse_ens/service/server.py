@@ -73,8 +73,12 @@ def run(settings: Settings, announce: Callable[..., None]) -> None:
 async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[..., None]) -> None:
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
+    async def load_again() -> None:
+        with suppress(VseError):  # the old model stays; ModelManager has logged the reason
+            await service.models.load()
+
     def reload() -> None:
-        task = asyncio.create_task(_reload(service))
+        task = asyncio.create_task(load_again())
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
@@ -92,11 +96,6 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
     await serving
     if first_load.done():
         first_load.result()
-
-
-async def _reload(service: Service) -> None:
-    with suppress(VseError):  # the old model stays; ModelManager has logged the reason
-        await service.models.load()
 
 
 def _stop_on_signals(server: uvicorn.Server, seconds: float) -> None:

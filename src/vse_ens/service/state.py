@@ -9,7 +9,7 @@ from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.store import RulesFile
 from vse_ens.service.errors import ApiError
 from vse_ens.service.jobs import BoundedExecutor
-from vse_ens.service.learning import Learner, VerdictCalibrator
+from vse_ens.service.learning import Learner, verdict_calibrator
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Settings
@@ -51,7 +51,7 @@ class Service:
         self.learner: Learner | None = None
         if settings.learn_after and settings.feedback is not None:
             self.learner = Learner(self.models, settings.model, settings.feedback, settings.learn_after)
-        self._calibrator = VerdictCalibrator(self.models, self.feedback) if self.feedback is not None else None
+        self._calibrator = verdict_calibrator(self.models, self.feedback) if self.feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
 
     def learn(self, verdicts: int) -> None:

@@ -78,7 +78,7 @@ async def model(service: Service, served: ServedModel, key: Key | None) -> schem
 async def labels(served: ServedModel, prefix: Prefix = "", limit: Limit = 20) -> schemas.LabelsResponse:
     """List labels that start with the prefix, then labels with a later word that does; most frequent first."""
     renamed = bool(served.labels.names.extra)
-    completion = served.names_in_force.of(served.labels.table.counts) if renamed else served.completion
+    completion = served.complete(tuple(served.labels.table.counts.items())) if renamed else served.completion
     found, total = completion.find(prefix, limit)
     return schemas.LabelsResponse(labels=[schemas.LabelCount(label, count) for label, count in found], total=total)
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Annotated, Literal
 from urllib.parse import unquote
 
 from msgspec import Meta
 from starlette.responses import StreamingResponse
 
-from vse_ens.data.feedback.store import Event
 from vse_ens.data.feedback.verdicts import Feedback, NewVerdict
-from vse_ens.data.io.write import defuse
+from vse_ens.data.io.write import text_lines
 from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import plain_text
@@ -53,7 +47,6 @@ _STREAMED = plain_text(
     },
 )
 _COLUMNS: tuple[str, ...] = ("image", "label", "by", "at", "model")
-_PIECE = 1_000  # pairs sent at a time
 _TOP = 12  # suggestions in the returned state of an image
 
 operations = Operations("feedback")
@@ -134,20 +127,6 @@ async def pairs(
 
     `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
     """
-    pieces = _pieces(feedback.pairs(), format, defuse if defuse_formulas else str)
-    return service.disk.download(f"pairs.{format}", pieces)
-
-
-def _pieces(events: Iterable[Event], format: str, safe: Callable[[str], str]) -> Iterator[str]:  # noqa: A002
-    """Yield lines of a CSV file with a header, or of JSON."""
-    rows = ((one.image, one.label, one.by, one.at, one.model) for one in events)
-    if format == "csv":
-        yield f"{','.join(_COLUMNS)}\n"
-    while some := list(islice(rows, _PIECE)):
-        text = io.StringIO()
-        if format == "csv":
-            csv.writer(text, lineterminator="\n").writerows(map(safe, row) for row in some)
-        else:
-            lines = (json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) for row in some)
-            text.writelines(f"{line}\n" for line in lines)
-        yield text.getvalue()
+    rows = (tuple(getattr(event, name) for name in _COLUMNS) for event in feedback.pairs())
+    lines = text_lines(format, _COLUMNS, rows, defuse_formulas=defuse_formulas)
+    return service.disk.download(f"pairs.{format}", lines)

@@ -53,7 +53,7 @@ def complete(
     else:
         more = {name: count for name, count in more.items() if names.in_model(name) in known.labels}
     has = set(map(names.of, others))
-    merged = merge(text, found, served.new_labels.of(more).complete(text, limit)) if more else found
+    merged = merge(text, found, served.complete(tuple(more.items())).complete(text, limit)) if more else found
     return schemas.CompleteResponse(labels=[one for one in merged if one.label not in has][:limit])
 
 

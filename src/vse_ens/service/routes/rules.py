@@ -152,9 +152,8 @@ def export(
             raise ApiError(422, f"{reason}; use format=csv")
         archive = source_archive(served.annotator.known_, served.labels.cleaned)
         return service.compute.download("clean.zip", iter([archive]))
-    cleaned = served.labels.cleaned()
-    blocks = cleaned.csv_lines(defuse_formulas=defuse_formulas) if format == "csv" else cleaned.json_lines()
-    return service.compute.download(f"clean.{format}", blocks)
+    lines = served.labels.cleaned().lines(format, defuse_formulas=defuse_formulas)
+    return service.compute.download(f"clean.{format}", lines)
 
 
 def _changed(served: ServedModel, kind: str, label: str, other: str) -> int:
