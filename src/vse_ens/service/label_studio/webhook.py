@@ -140,18 +140,20 @@ def _confidences(prediction: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _annotations(payload: Mapping[str, Any], action: str) -> list[Mapping[str, Any]]:
-    given = payload.get("annotation", payload.get("annotations"))
-    listed = given if isinstance(given, list) else [given]
+    listed = _listed(payload.get("annotation", payload.get("annotations")))
     for one in listed:
         if not isinstance(one, Mapping) or not isinstance(one.get("id"), int):
             raise ConfigError(f"the webhook {action} has no annotation with an id; enable the payload in Label Studio")
     return listed
 
 
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else [given]
+
+
 def _tasks(payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     """Return a function from an annotation to its task; a webhook with one task may leave out its number."""
-    given = payload.get("task", payload.get("tasks"))
-    listed = mappings(given if isinstance(given, list) else [given])
+    listed = mappings(_listed(payload.get("task", payload.get("tasks"))))
     if len(listed) == 1:
         return lambda _: listed[0]
     by_id = {one.get("id"): one for one in listed if isinstance(one.get("id"), int)}

@@ -16,7 +16,7 @@ from vse_ens.service.models import ServedModel
 from vse_ens.service.pictures.cache import ThumbnailCache, default_cache_folder
 from vse_ens.service.pictures.sources import FilePictures, PictureSource, read_source, source_for
 from vse_ens.service.pictures.thumbnail import check_pillow, media_type
-from vse_ens.service.settings import Settings
+from vse_ens.service.settings import Settings, origin_of
 
 PictureSize = Literal[160, 320, 640, 1280]
 """The sizes of thumbnails: the longer side in pixels."""
@@ -65,9 +65,9 @@ class PictureService:
     @property
     def origins(self) -> frozenset[str]:
         """Schemes and hosts from which the page may load pictures, besides its own."""
-        template = {self._settings.image_origin} if self._settings.image_origin else set()
+        given = origin_of(self._settings.image_url or "")
         source = self._chosen[1] if self._chosen is not None else None
-        return frozenset(template) | (source.origins if source is not None else frozenset())
+        return frozenset([given] if given else ()) | (source.origins if source is not None else frozenset())
 
     def source(self, served: ServedModel) -> PictureSource | None:
         """Return the source of a model's pictures, or None if there are none."""
@@ -82,7 +82,7 @@ class PictureService:
     def url(self, served: ServedModel, image: str) -> str | None:
         """Return the address of an image's picture; None if there is none."""
         if self._settings.image_url is not None:
-            return self._settings.picture_url(image)
+            return self._settings.image_url.replace("{image}", quote(image, safe="/"))
         source = self.source(served)
         if source is None or image not in served.annotator.known_.images:
             return None
