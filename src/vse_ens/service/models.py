@@ -13,6 +13,7 @@ from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
+from vse_ens.curate.label_completion import LabelCompletion
 from vse_ens.curate.rules.propose import Proposals, propose_rules
 from vse_ens.data.current_labels import CurrentLabels, ImageLabels
 from vse_ens.data.feedback.pairs import read_suggestion_verdicts
@@ -21,7 +22,6 @@ from vse_ens.data.rules.store import RulesFile
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
-from vse_ens.service.completion import LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import ImageRanker

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self, overload
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from vse_ens.curate.label_completion import Why
 from vse_ens.data.rules.rule_set import RuleKind
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
 
@@ -26,7 +27,6 @@ Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Kind = Literal["missing", "wrong"]
 Order = Literal["gain", "random", "verdicts"]
-Why = Literal["context", "frequency", "typo"]
 
 Confidence = Annotated[
     float | None,

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
+from vse_ens.curate.label_completion import complete_id
 from vse_ens.service import schemas
-from vse_ens.service.completion import complete_id
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
 from vse_ens.service.learning import confidence_state

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from vse_ens.curate.label_completion import merge
 from vse_ens.service import schemas
-from vse_ens.service.completion import merge
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations
 from vse_ens.service.schemas import Id
@@ -45,7 +44,7 @@ def complete(
     scores = served.label_scores(context, image if image in known.images else None) if context else None
     exclude = np.asarray(known.labels.numbers(list(context)), np.int64)
     found = served.completion.complete(text, limit + names.extra, scores, exclude)
-    found = [replace(one, label=names.of(one.label)) for one in found]
+    found = [one._replace(label=names.of(one.label)) for one in found]
     verdicts.refresh()
     more = {name: verdicts.new_labels().get(name, 0) for name in names.new}
     if new:
@@ -54,7 +53,8 @@ def complete(
         more = {name: count for name, count in more.items() if names.in_model(name) in known.labels}
     has = set(map(names.of, others))
     merged = merge(text, found, served.complete(tuple(more.items())).complete(text, limit)) if more else found
-    return schemas.CompleteResponse(labels=[one for one in merged if one.label not in has][:limit])
+    left = [one for one in merged if one.label not in has][:limit]
+    return schemas.CompleteResponse(labels=[*map(schemas.CompletedLabel.of, left)])
 
 
 @operations.get("/api/label/images")

@@ -10,13 +10,13 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service.schemas import CompletedLabel, Why
 
 Numbers = NDArray[np.int64]
 
@@ -25,6 +25,18 @@ _WORD = re.compile(r"[^\W_]+")
 _MIN_TYPO_LENGTH = 3
 # A label suits the context if it is this much more likely with the context than without.
 _MIN_LIFT = 2.0
+
+
+Why = Literal["context", "frequency", "typo"]
+"""It suits the other labels of an image, it is frequent, or it differs from the text by one letter."""
+
+
+class CompletedLabel(NamedTuple):
+    """A label that completes a text."""
+
+    label: str
+    images: int
+    why: Why
 
 
 class LabelCompletion:
