@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.cleaning import SOURCES, Cleaned, clean
+from vse_ens.data.cleaning import SOURCES, Cleaned, clean, with_merges
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.data.decisions import AuditDecisions, Merge
 from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.rule_set import Rule, RuleSet
 from vse_ens.errors import ConfigError
@@ -112,6 +113,14 @@ def test_a_merge_that_contradicts_a_rule_names_its_line(tmp_path: Path) -> None:
         clean(DATA, audit=audit, rules=rules(("alias", "cars", "car")))
     same = clean(DATA, audit=audit, rules=rules(("rename", "sea", "ocean")))
     assert {one.label for one in same.renamed} == {"sea", "car"}
+
+
+def test_merges_are_added_behind_the_rules_in_force() -> None:
+    given = rules(("alias", "cars", "car"), ("implication", "fog", "sky"), ("rename", "sea", "ocean"))
+    merges = [Merge("sea", "ocean", 2), Merge("dalmatian", "dog", 3), Merge("sky", "heaven", 4)]
+    joined = list(with_merges(given, AuditDecisions(merge=merges), None))
+    assert [(one.id, one.label, one.other) for one in joined[3:]] == [(4, "dalmatian", "dog"), (5, "sky", "heaven")]
+    assert joined[:3] == list(given)
 
 
 def test_nothing_to_apply_changes_nothing() -> None:

@@ -49,6 +49,14 @@ def test_an_image_without_verdicts_has_its_labels(labels: CurrentLabels) -> None
     assert CurrentLabels(DATA).of("a") == found
 
 
+def test_an_image_has_changed_if_a_label_was_rejected(labels: CurrentLabels, feedback: Feedback) -> None:
+    feedback.add("a", "sea", "reject", **WHO)  # which it did not have
+    assert not labels.of("a").has_changed
+    feedback.add("a", "sky", "reject", **WHO)
+    found = labels.of("a")
+    assert (found.has_changed, found.context) == (True, ["beach", "cars"])
+
+
 def test_verdicts_count_at_once_and_an_undo_takes_them_back(labels: CurrentLabels, feedback: Feedback) -> None:
     before = labels.of("a")
     rejected = feedback.add("a", "sky", "reject", **WHO)

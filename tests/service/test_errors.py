@@ -113,7 +113,7 @@ def test_a_failure_of_ours_shows_no_trace(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a secret of the inside")
 
-    monkeypatch.setattr(predict, "_search", fail)
+    monkeypatch.setattr(predict, "_in_model", fail)
     answer = client.post("/api/search", json={"labels": ["sea"]})
     assert answer.status_code == 500
     assert answer.json() == {"error": "internal error; see the log of the service"}

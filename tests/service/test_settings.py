@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from vse_ens.errors import ConfigError
+from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Settings
 
 MODEL = Path("model")
@@ -44,9 +46,9 @@ def test_a_key_that_can_be_guessed_is_refused(length: int) -> None:
     ],
 )
 def test_pictures_have_an_origin(template: str, origin: str | None) -> None:
-    settings = Settings(MODEL, image_url=template)
-    assert settings.image_origin == origin
-    assert settings.picture_url("a/b ?ü") == template.replace("{image}", "a/b%20%3F%C3%BC")
+    pictures, served = PictureService(Settings(MODEL, image_url=template)), cast("Any", None)
+    assert pictures.origins == ({origin} if origin else set())
+    assert pictures.url(served, "a/b ?ü") == template.replace("{image}", "a/b%20%3F%C3%BC")
 
 
 @pytest.mark.parametrize(
@@ -86,11 +88,6 @@ def test_a_template_that_must_be_a_path_is_refused_too(template: str, folder: st
     with pytest.raises(ConfigError) as refused:
         Settings(MODEL, image_url=template)
     assert str(refused.value).endswith(f"use --images {folder}")
-
-
-def test_without_a_template_there_are_no_pictures() -> None:
-    settings = Settings(MODEL)
-    assert (settings.picture_url("a"), settings.image_origin) == (None, None)
 
 
 def test_the_address_is_what_a_browser_takes() -> None:

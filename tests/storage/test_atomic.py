@@ -14,9 +14,11 @@ from vse_ens.errors import DataError
 from vse_ens.storage import atomic
 from vse_ens.storage.atomic import (
     open_atomic,
+    partial_name,
     remove_dir,
     replace_dir,
     replace_files,
+    replaced_name,
     reserve,
     write_bytes,
     write_json,
@@ -228,14 +230,43 @@ def test_a_path_that_cannot_be_written_cannot_be_reserved(tmp_path: Path) -> Non
 
 def test_a_directory_is_removed_with_remains_of_a_killed_writer(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    for name in ("run", ".run.partial", ".run.replaced"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "state").write_text("")
+    for path in (folder, partial_name(folder), replaced_name(folder)):
+        path.mkdir()
+        (path / "state").write_text("")
     (tmp_path / ".run.lock").write_text("")
     remove_dir(folder, ["state", "arrays"])
     assert list(tmp_path.iterdir()) == []
     remove_dir(folder, ["state"])
     remove_dir(tmp_path / "none" / "run", ["state"])
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_of_the_user_beside_a_directory_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    if not exchange:
+        monkeypatch.setattr(atomic, "exchange_directories", lambda one, other: False)
+    mine = [tmp_path / f".model.{suffix}" for suffix in ("partial", "replaced")]
+    for path in mine:
+        path.mkdir()
+        (path / "thesis").write_text("mine")
+    locks = [tmp_path / ".model.lock", tmp_path / ".model.run.lock"]
+    for lock in locks:
+        lock.write_text("mine")
+    for text in ("old", "new"):
+        with reserve(tmp_path / "model"), replace_dir(tmp_path / "model") as partial:
+            (partial / text).write_text(text)
+    assert [(path / "thesis").read_text() for path in mine] == ["mine", "mine"]
+    remove_dir(tmp_path / "model", ["new", "thesis"])
+    assert sorted(tmp_path.iterdir()) == sorted([*mine, *locks])
+    assert [(path / "thesis").read_text() for path in mine] == ["mine", "mine"]
+
+
+def test_a_directory_may_have_a_long_name(tmp_path: Path) -> None:
+    long, longer = tmp_path / ("n" * 240), tmp_path / ("n" * 241)
+    with replace_dir(long) as one, replace_dir(longer) as other:
+        assert one != other
+    assert sorted(tmp_path.iterdir()) == [long, longer]
 
 
 def test_only_known_files_of_a_directory_are_removed(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from vse_ens.model.store import MODEL, load_model, save_model
 from vse_ens.storage import reader as reader_module
 from vse_ens.storage import tensors
 from vse_ens.storage.artifact import MANIFEST, MAX_MANIFEST_BYTES, Entry, canonical_json, manifest_bytes, parse_manifest
+from vse_ens.storage.atomic import replaced_name
 from vse_ens.storage.reader import ArtifactReader, manifest_digest
 from vse_ens.storage.tensors import read_header
 from vse_ens.system import OpenFolder
@@ -147,8 +148,8 @@ def test_the_bytes_in_memory_are_the_ones_that_are_verified(saved: Path) -> None
 
 
 def test_a_reader_finds_a_model_that_moves_between_its_two_names(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writer renames model to .model.replaced, then the new one to model, and again, ahead of the reader."""
-    replaced = saved.with_name(".model.replaced")
+    """The writer renames model to its other name, then the new one to model, and again, ahead of the reader."""
+    replaced = replaced_name(saved)
     looks = 0
 
     class Moving(OpenFolder):
@@ -178,7 +179,7 @@ def test_a_reader_gives_up_on_a_model_that_is_not_there(tmp_path: Path, monkeypa
     monkeypatch.setattr(reader_module, "OpenFolder", Counted)
     with pytest.raises(ModelError, match="there is no model"):
         load_model(tmp_path / "model")
-    assert looks == [tmp_path / "model", tmp_path / ".model.replaced"] * 4
+    assert looks == [tmp_path / "model", replaced_name(tmp_path / "model")] * 4
 
 
 def test_the_digest_of_a_manifest_reads_no_more_than_a_manifest(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from vse_ens.model.checkpoint_store import load_state, save_state
 from vse_ens.model.store import load_model, save_model
 from vse_ens.storage import atomic
 from vse_ens.storage import writer as writer_module
-from vse_ens.storage.atomic import replace_dir
+from vse_ens.storage.atomic import partial_name, replace_dir, replaced_name
 
 
 @pytest.fixture(params=["exchange", "two renames"])
@@ -116,8 +116,8 @@ def test_a_rename_that_fails_between_the_two_is_undone(tmp_path: Path, monkeypat
 
 def test_a_death_between_two_renames_loses_nothing(tmp_path: Path) -> None:
     save_model(tmp_path / "model", make_model(1.0))
-    (tmp_path / "model").rename(tmp_path / ".model.replaced")
-    shutil.copytree(tmp_path / ".model.replaced", tmp_path / ".model.partial")
+    (tmp_path / "model").rename(replaced_name(tmp_path / "model"))
+    shutil.copytree(replaced_name(tmp_path / "model"), partial_name(tmp_path / "model"))
     assert load_model(tmp_path / "model").arrays["label"][1, 0] == 3.0
     with pytest.raises(ZeroDivisionError), replace_dir(tmp_path / "model"):
         raise ZeroDivisionError
@@ -127,8 +127,8 @@ def test_a_death_between_two_renames_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_damaged_model_left_by_a_death_is_told(tmp_path: Path) -> None:
     save_model(tmp_path / "model", make_model())
-    (tmp_path / "model").rename(tmp_path / ".model.replaced")
-    (tmp_path / ".model.replaced" / "README.md").write_text("other")
+    (tmp_path / "model").rename(replaced_name(tmp_path / "model"))
+    (replaced_name(tmp_path / "model") / "README.md").write_text("other")
     with pytest.raises(ModelError, match=r"README\.md is damaged"):
         load_model(tmp_path / "model")
 
@@ -278,7 +278,7 @@ def test_files_are_on_disk_before_they_are_in_place(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(atomic, "_put_in_place", lambda *names: (done.append("in place"), put(*names)))
     save_model(tmp_path / "model", make_model())
     assert set(done[:7]) == set(contents(tmp_path / "model"))
-    assert done[7:] == [".model.partial", "in place", tmp_path.name]
+    assert done[7:] == [partial_name(tmp_path / "model").name, "in place", tmp_path.name]
 
 
 # --- two at once ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from vse_ens.data.partition.build import partition
 from vse_ens.data.partition.parts import PartFiles
 from vse_ens.errors import DataError, ModelError
 from vse_ens.model.checkpoint_store import save_state
+from vse_ens.storage.atomic import partial_name
 from vse_ens.train.run_files import check_run_files, remove_checkpoint, shards_folder
 from vse_ens.train.trainer import Trainer
 
@@ -40,16 +41,17 @@ def test_all_that_a_training_writes_is_known_and_removed(trained: Path) -> None:
 
 def test_files_of_a_killed_training_are_known_and_removed(trained: Path) -> None:
     shards = shards_folder(trained)
-    (shards / "pairs").rename(shards / ".pairs.partial")
+    (shards / "pairs").rename(partial_name(shards / "pairs"))
     for name in (
-        ".pairs.partial/bucket-00003",
+        f"{partial_name(shards / 'pairs').name}/bucket-00003",
+        ".pairs.partial/bucket-00004",  # as version 0.3 called it
         ".pairs.lock",
         "training/.train.lock",
         "training/rows-000001/.shard-00000.npy.partial",
     ):
         (shards / name).parent.mkdir(exist_ok=True)
         (shards / name).write_bytes(b"")
-    trained.rename(trained.with_name(".run.partial"))
+    trained.rename(partial_name(trained))
     check_run_files(trained)
     remove_checkpoint(trained)
     assert [path.name for path in trained.parent.iterdir()] == ["parts"]

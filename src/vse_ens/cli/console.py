@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -75,10 +76,10 @@ class Console:
         return PlainConsole(stderr=True, highlight=False)
 
     def result(self, document: dict[str, Any] | list[Any], *parts: RenderableType) -> None:
-        """Print ``document`` as JSON if ``--json`` was given, otherwise ``parts``."""
+        """Print ``document``, which may contain paths, as JSON if ``--json`` was given, otherwise ``parts``."""
         if self.json:
             # Not through rich, which would wrap lines. JSON escapes some control characters itself.
-            text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+            text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2, default=os.fspath)
             sys.stdout.write(escape_control(text, "\\u{:04x}") + "\n")
         else:
             self.text(*parts)
@@ -221,17 +222,18 @@ class ReadingProgress:
         self._progress(done // self._size)
 
 
-def facts(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return a table of names and values that fits the terminal."""
+def facts(rows: Iterable[tuple[str, object]]) -> Table:
+    """Return a table of names and values that fits the terminal, without those that are None."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, _cell(value))
+        if value is not None:
+            table.add_row(name, _cell(value))
     return table
 
 
-def columns(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Table:
+def columns(names: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> Table:
     """Return a table with a header; columns named in ``numbers`` are right-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     for name in names:
@@ -241,9 +243,10 @@ def columns(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequen
     return table
 
 
-def _cell(value: str) -> Text:
+def _cell(value: object) -> Text:
     """Return a value for a table, cut if it is so long that drawing it would take seconds."""
-    return Text(value if len(value) <= _MAX_CELL else f"{value[:_MAX_CELL]}…")
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return Text(text if len(text) <= _MAX_CELL else f"{text[:_MAX_CELL]}…")
 
 
 def duration(seconds: float) -> str:

@@ -7,9 +7,6 @@ an implication.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +21,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import AuditDecisions, read_decisions
 from vse_ens.data.feedback.pairs import Verdicts, read_feedback, without_pairs
 from vse_ens.data.filters import contained
-from vse_ens.data.io.write import check_suffix, defuse
+from vse_ens.data.io.write import check_suffix, text_lines
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.rule_set import Rule, RuleSet
 from vse_ens.errors import ConfigError
@@ -88,23 +85,10 @@ class Cleaned:
             },
         }
 
-    def csv_lines(self, *, defuse_formulas: bool = False) -> Iterator[str]:
-        """Yield the data set as CSV, in blocks of lines, the header first.
-
-        ``defuse_formulas`` puts an apostrophe before text that a spreadsheet would run as a formula.
-        """
-        safe = defuse if defuse_formulas else str
-        yield f"{','.join(_COLUMNS)}\n"
-        for block in self._blocks():
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(zip(*(map(safe, column) for column in block), strict=True))
-            yield text.getvalue()
-
-    def json_lines(self) -> Iterator[str]:
-        """Yield the data set as JSON lines, in blocks."""
-        for block in self._blocks():
-            rows = zip(*block, strict=True)
-            yield "".join(f"{json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False)}\n" for row in rows)
+    def lines(self, form: str, *, defuse_formulas: bool = False) -> Iterator[str]:
+        """Yield the data set as ``csv`` or ``jsonl``, in blocks of lines; see `text_lines`."""
+        rows = (row for block in self._blocks() for row in zip(*block, strict=True))
+        return text_lines(form, _COLUMNS, rows, defuse_formulas=defuse_formulas)
 
     def write(self, path: Path) -> None:
         """Write image, label and source of every pair to a .csv, .jsonl or .parquet file, atomically."""
@@ -117,7 +101,7 @@ class Cleaned:
                         writer.write_table(pa.table([pa.array(one, pa.large_string()) for one in block], schema))
                 return
             with partial.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(self.csv_lines() if path.suffix == ".csv" else self.json_lines())
+                file.writelines(self.lines(path.suffix[1:]))
 
     def _blocks(self) -> Iterator[tuple[list[str], list[str], list[str]]]:
         images = self.data.image_numbers()

@@ -7,19 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-
-class _Files(NamedTuple):
-    """The file names of one version of control groups; inactive file pages can be reclaimed."""
-
-    limit: str
-    usage: str
-    reclaimable: str
-
-
-_VERSION_2 = _Files("memory.max", "memory.current", "inactive_file")
-_VERSION_1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+# The files of the limit and of the usage of both versions of control groups, and what of the usage can be reclaimed.
+_VERSION_2 = ("memory.max", "memory.current", "inactive_file")
+_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 def available_memory(process: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int | None:
@@ -43,25 +34,19 @@ def _containers(process: Path, cgroups: Path) -> Iterator[int]:
     for line in _lines(process / "self" / "cgroup"):
         number, controllers, group = line.split(":", 2)
         if number == "0":
-            root, files = cgroups, _VERSION_2
+            root, (*files, reclaimable) = cgroups, _VERSION_2
         elif "memory" in controllers.split(","):
-            root, files = cgroups / "memory", _VERSION_1
+            root, (*files, reclaimable) = cgroups / "memory", _VERSION_1
         else:
             continue
         own = root / group.lstrip("/")
         # In a container, the group may be mounted as the root while its name is that on the host.
         for folder in (own, *own.parents):
             if folder.is_relative_to(root):
-                yield from _container(folder, files)
-
-
-def _container(folder: Path, files: _Files) -> Iterator[int]:
-    try:
-        limit, usage = (int((folder / name).read_text()) for name in (files.limit, files.usage))
-    except (OSError, ValueError):  # no such group, or its limit is "max"
-        return
-    counts = dict(line.split() for line in _lines(folder / "memory.stat"))
-    yield limit - usage + int(counts.get(files.reclaimable, 0))
+                with suppress(OSError, ValueError):  # no such group, or its limit is "max"
+                    limit, usage = (int((folder / name).read_text()) for name in files)
+                    counts = dict(line.split() for line in _lines(folder / "memory.stat"))
+                    yield limit - usage + int(counts.get(reclaimable, 0))
 
 
 def _own_limit(process: Path) -> list[int]:

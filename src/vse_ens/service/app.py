@@ -36,7 +36,7 @@ def create_app(settings: Settings) -> Starlette:
         yield
         service.close()
 
-    operations = [one for topic in TOPICS for one in topic.operations(service)]
+    operations = [one for topic in TOPICS for one in topic.operations]
     routes: list[BaseRoute] = [Route(one.path, one, methods=[one.method]) for one in operations]
     routes += [*page_routes(), document_route(operations, with_key=bool(settings.all_keys))]
     for route in routes:

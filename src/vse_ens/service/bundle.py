@@ -43,25 +43,15 @@ def make_bundle(folder: Path) -> Bundle:
         f'<script type="module" src="static/{entry}"></script>',
         f'<link rel="stylesheet" href="static/{STYLE}" />\n    <script type="module" src="static/{SCRIPT}"></script>',
     )
-    html = _ICON.sub(lambda found: _data_url(folder / found[1]), html)
-    return Bundle(html, _script(folder, folder / entry), style)
-
-
-def _data_url(svg: Path) -> str:
-    """Return a drawing as an address; browsers ask for the icon of a page again and again."""
-    return f"data:image/svg+xml,{quote(svg.read_text(encoding='utf-8'))}"
-
-
-def _script(folder: Path, entry: Path) -> str:
-    """Return all modules that are reached from ``entry``, each a function that returns its exports."""
+    # As an address, because browsers ask for the icon of a page again and again.
+    html = _ICON.sub(lambda icon: f"data:image/svg+xml,{quote((folder / icon[1]).read_text(encoding='utf-8'))}", html)
     parts: list[str] = []
-    names: dict[Path, str] = {}
-    _add(folder, entry, names, parts, ())
-    return "".join(parts)
+    _add(folder, folder / entry, {}, parts, ())
+    return Bundle(html, "".join(parts), style)
 
 
 def _add(folder: Path, path: Path, names: dict[Path, str], parts: list[str], above: tuple[Path, ...]) -> str:
-    """Add a module after those that it imports, and return the name of its exports."""
+    """Add a module after those that it imports, as a function that returns its exports; return the name of these."""
     if path in names:
         return names[path]
     name = path.relative_to(folder).as_posix()

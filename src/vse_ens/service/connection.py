@@ -9,21 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 from http import HTTPStatus
+from typing import Literal
 
 from httptools import HttpParserError
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from vse_ens.service.settings import Limits
 
+_Timer = Literal["head", "send"]
+
 
 def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
     """Return uvicorn's HTTP protocol with limits on connections, request heads and unread responses."""
 
     class LimitedProtocol(HttpToolsProtocol):
-        # Runs while a request is awaited and its head received.
-        _head_timer: asyncio.TimerHandle | None = None
-        # Runs while the client does not accept a response.
-        _send_timer: asyncio.TimerHandle | None = None
         # The request that is being answered; later ones wait in `pipeline`.
         _responding: RequestResponseCycle | None = None
         _in_head = True
@@ -32,15 +31,17 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
         _overhead = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            # "head" runs while a request is awaited and its head received, "send" while the client accepts no response.
+            self._timers: dict[_Timer, asyncio.TimerHandle] = {}
             super().connection_made(transport)
             if len(self.connections) > limits.connections:
                 self._reject(503, "too many connections; try again soon")
             else:
-                self._start_head_timer()
+                self._start("head", limits.receive_seconds)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._cancel_head_timer()
-            self._cancel_send_timer()
+            self._cancel("head")
+            self._cancel("send")
             # uvicorn tells the latest request only, and an earlier one would write to a closed connection.
             if self._responding is not None:
                 self._responding.disconnected = True
@@ -54,9 +55,9 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
                 return
             if self._overhead > limits.head_bytes:
                 self._reject_head()
-            elif self._is_idle and self._head_timer is None:
+            elif self._is_idle and "head" not in self._timers:
                 # Blank lines between requests stop the timer of uvicorn, but begin no request.
-                self._start_head_timer()
+                self._start("head", limits.receive_seconds)
 
         @property
         def _is_idle(self) -> bool:
@@ -66,7 +67,7 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def on_message_begin(self) -> None:
             self._head_begun = True
-            self._start_head_timer()
+            self._start("head", limits.receive_seconds)
             super().on_message_begin()
 
         def on_header(self, name: bytes, value: bytes) -> None:
@@ -84,9 +85,9 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
                 raise HttpParserError("too many requests wait")
             self._in_head = self._head_begun = False
             self._overhead = 0
-            self._cancel_head_timer()
+            self._cancel("head")
             if not self.transport.get_write_buffer_size():
-                self._cancel_send_timer()
+                self._cancel("send")
             super().on_headers_complete()
             if not self.pipeline:
                 self._responding = self.cycle
@@ -111,44 +112,35 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
             super().on_response_complete()
             if answered_early:
                 self.transport.close()
-            if self._send_timer is None:
-                self._start_send_timer()
+            if "send" not in self._timers:
+                self._start("send", limits.send_seconds)
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._start_send_timer()
+            self._start("send", limits.send_seconds)
 
         def resume_writing(self) -> None:
             super().resume_writing()
-            self._cancel_send_timer()
+            self._cancel("send")
             # While a response is being made, a short stay in the buffer is normal.
             if self._responding is None:
-                self._start_send_timer()
+                self._start("send", limits.send_seconds)
 
         def _on_send_timeout(self) -> None:
-            self._send_timer = None
+            del self._timers["send"]
             if self.transport.get_write_buffer_size():
                 self.transport.abort()  # `close` would wait for the client
 
         # --- timers and rejection ---
 
-        def _start_head_timer(self) -> None:
-            self._cancel_head_timer()
-            self._head_timer = self.loop.call_later(limits.receive_seconds, self._on_head_timeout)
+        def _start(self, timer: _Timer, seconds: float) -> None:
+            self._cancel(timer)
+            expire = self._on_head_timeout if timer == "head" else self._on_send_timeout
+            self._timers[timer] = self.loop.call_later(seconds, expire)
 
-        def _cancel_head_timer(self) -> None:
-            if self._head_timer is not None:
-                self._head_timer.cancel()
-                self._head_timer = None
-
-        def _start_send_timer(self) -> None:
-            self._cancel_send_timer()
-            self._send_timer = self.loop.call_later(limits.send_seconds, self._on_send_timeout)
-
-        def _cancel_send_timer(self) -> None:
-            if self._send_timer is not None:
-                self._send_timer.cancel()
-                self._send_timer = None
+        def _cancel(self, timer: _Timer) -> None:
+            if running := self._timers.pop(timer, None):
+                running.cancel()
 
         def _on_head_timeout(self) -> None:
             if self._head_begun:
@@ -174,7 +166,7 @@ def limited_protocol(limits: Limits) -> type[asyncio.Protocol]:
                 )
                 self.transport.write("\r\n".join((*head, "", body)).encode())
             self.transport.close()
-            if self._send_timer is None:
-                self._start_send_timer()
+            if "send" not in self._timers:
+                self._start("send", limits.send_seconds)
 
     return LimitedProtocol

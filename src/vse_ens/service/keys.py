@@ -48,11 +48,8 @@ class Key:
 
 def find_key(keys: Iterable[Key], given: str) -> Key | None:
     """Return the key that was given; the time does not tell how much of which key was right."""
-    found = None
-    for key in keys:
-        if hmac.compare_digest(given.encode(), key.secret.encode()):
-            found = key
-    return found
+    found = [key for key in keys if hmac.compare_digest(given.encode(), key.secret.encode())]
+    return found[0] if found else None
 
 
 def read_keys(file: Path, *, read_only: bool = False) -> tuple[Key, ...]:

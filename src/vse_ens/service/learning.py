@@ -6,8 +6,10 @@ import asyncio
 import logging
 import subprocess
 import sys
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from vse_ens.curate.verdict_calibration import MIN_VERDICTS, WANTED_VERDICTS
 from vse_ens.data.feedback.verdicts import Feedback
@@ -21,22 +23,27 @@ _EVERY = 25
 _log = logging.getLogger(__name__)
 
 
-class _AfterVerdicts:
+class AfterVerdicts:
     """Works after every few verdicts, once at a time; used from the event loop only."""
 
-    _failed: str
-
-    def __init__(self, after: int) -> None:
-        self._after = after
+    def __init__(self, after: int, work: Callable[[], Coroutine[Any, Any, None]], failed: str) -> None:
+        self.after = after
         self.new = 0
         """Verdicts since the work was last begun."""
-        self._failure: str | None = None
+        self.failure: str | None = None
+        """Why the work last failed; the work forgets it."""
+        self._work, self._failed = work, failed
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the work is under way."""
+        return self._task is not None
 
     def note(self, verdicts: int) -> None:
         """Count verdicts that were stored; enough of them start the work."""
         self.new += verdicts
-        if self.new >= self._after and self._task is None:
+        if self.new >= self.after and self._task is None:
             self.new = 0
             self._task = asyncio.create_task(self._work())
             self._task.add_done_callback(self._finished)
@@ -46,16 +53,13 @@ class _AfterVerdicts:
         if self._task is not None:
             self._task.cancel()
 
-    async def _work(self) -> None:
-        raise NotImplementedError
-
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._task = None
         if task.cancelled():
             return
         if (error := task.exception()) is not None:
-            self._failure = str(error)
-            _log.error(self._failed, self._failure, exc_info=None if isinstance(error, VseError) else error)
+            self.failure = str(error)
+            _log.error(self._failed, self.failure, exc_info=None if isinstance(error, VseError) else error)
         # Verdicts that came meanwhile may be enough to begin again.
         self.note(0)
 
@@ -65,36 +69,28 @@ def learnt_path(model: Path) -> Path:
     return model.with_name(f"{model.resolve().name}.learnt")
 
 
-class Learner(_AfterVerdicts):
+class Learner(AfterVerdicts):
     """Runs ``vse update`` on the trained model and all feedback, and serves the result.
 
     The trained model is only read: every update starts from it, so updates do not add up errors, and a restart or a
     reload serves it again.
     """
 
-    _failed = "the model could not be updated: %s"
-
     def __init__(self, models: ModelManager, model: Path, feedback: Path, after: int) -> None:
-        super().__init__(after)
+        super().__init__(after, self._update, "the model could not be updated: %s")
         self._models = models
+        self._out = learnt_path(model)
         self._command = [
             *(sys.executable, "-m", "vse_ens", "update", str(model), str(feedback)),
-            *("--out", str(learnt_path(model)), "--workers", "1"),
+            *("--out", str(self._out), "--workers", "1"),
         ]
-        self._out = learnt_path(model)
         self._updates = 0
         self._process: asyncio.subprocess.Process | None = None
 
     @property
     def state(self) -> LearningState:
         """How far the next update is."""
-        return LearningState(
-            after=self._after,
-            decisions=self.new,
-            running=self._task is not None,
-            updates=self._updates,
-            failure=self._failure,
-        )
+        return LearningState.of(self, decisions=self.new, updates=self._updates)
 
     def close(self) -> None:
         """Abandon an update that is running."""
@@ -103,7 +99,7 @@ class Learner(_AfterVerdicts):
                 self._process.kill()
         super().close()
 
-    async def _work(self) -> None:
+    async def _update(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *self._command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
@@ -112,23 +108,18 @@ class Learner(_AfterVerdicts):
         if failed:
             raise VseError((said.decode(errors="replace").strip().splitlines() or ["no message"])[-1])
         await self._models.load(self._out)
-        self._failure = None
+        self.failure = None
         self._updates += 1
 
 
-class VerdictCalibrator(_AfterVerdicts):
-    """Corrects the confidences of the served model by people's verdicts."""
+def verdict_calibrator(models: ModelManager, feedback: Feedback) -> AfterVerdicts:
+    """Return what corrects the confidences of the served model by people's verdicts."""
 
-    _failed = "confidences could not be corrected by verdicts: %s"
+    async def correct() -> None:
+        served = await models.current()
+        await asyncio.to_thread(served.use_verdicts, feedback)
 
-    def __init__(self, models: ModelManager, feedback: Feedback) -> None:
-        super().__init__(_EVERY)
-        self._models = models
-        self._feedback = feedback
-
-    async def _work(self) -> None:
-        served = await self._models.current()
-        await asyncio.to_thread(served.use_verdicts, self._feedback)
+    return AfterVerdicts(_EVERY, correct, "confidences could not be corrected by verdicts: %s")
 
 
 def confidence_state(served: ServedModel, new: int) -> ConfidenceState | None:

@@ -7,9 +7,9 @@ import base64
 import binascii
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hmac import compare_digest
 from time import perf_counter
 from urllib.parse import quote
@@ -39,20 +39,30 @@ _CLOSE = {"Connection": "close"}
 _DRAIN_FACTOR = 20
 
 
+def _at_start(send: Send, change: Callable[[Message], None]) -> Send:
+    """Return a `Send` that passes on the start of a response after a change."""
+
+    async def send_changed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            change(message)
+        await send(message)
+
+    return send_changed
+
+
 class SecurityHeadersMiddleware:
     """Adds headers that allow only the page's own scripts and styles, and that forbid caching of data."""
 
     def __init__(self, app: ASGIApp, pictures: PictureService) -> None:
         self._app = app
         self._pictures = pictures
-        headers = {
-            "x-content-type-options": "nosniff",
-            "referrer-policy": "no-referrer",
-            "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-            "cross-origin-opener-policy": "same-origin",
-            "cross-origin-resource-policy": "same-origin",
-        }
-        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._headers = [
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and add headers to its response."""
@@ -64,14 +74,12 @@ class SecurityHeadersMiddleware:
         cache_control = (b"cache-control", b"no-cache" if is_page else b"no-store")
         policy = (b"content-security-policy", _policy(self._pictures.origins))
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], policy, *self._headers]
-                if not any(name.lower() == b"cache-control" for name, _ in message["headers"]):
-                    message["headers"].append(cache_control)
-            await send(message)
+        def add_headers(message: Message) -> None:
+            message["headers"] = [*message["headers"], policy, *self._headers]
+            if not any(name.lower() == b"cache-control" for name, _ in message["headers"]):
+                message["headers"].append(cache_control)
 
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, _at_start(send, add_headers))
 
 
 @lru_cache(1)
@@ -97,23 +105,19 @@ class AccessLogMiddleware:
             return
         status = 0
 
-        async def record_status(message: Message) -> None:
+        def record_status(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
+            status = message["status"]
 
-        start = perf_counter()
+        start, recording = perf_counter(), _at_start(send, record_status)
         with self._metrics.in_flight.track_inprogress():
             try:
-                await self._app(scope, receive, record_status)
+                await self._app(scope, receive, recording)
             except Exception:  # noqa: BLE001  # the outermost handler: the traceback is for the log, not the client
                 _log.exception("a request failed")
                 if not status:
-                    await error_response(ApiError(500, INTERNAL_ERROR))(scope, receive, record_status)
-        self._record(scope, status, perf_counter() - start)
-
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+                    await error_response(ApiError(500, INTERNAL_ERROR))(scope, receive, recording)
+        seconds = perf_counter() - start
         # Only paths of routes: arbitrary ones would create endless metrics and could forge log lines.
         is_static = scope["path"].startswith("/static/")
         route = "/static" if is_static else scope["path"] if "endpoint" in scope else "(none)"
@@ -145,9 +149,11 @@ class AccessMiddleware:
             if key is not None:
                 scope["vse_key"] = key
                 if key.name:
-                    scope["headers"] = _with_user(scope["headers"], key.name)
+                    # In place of the user that the request names.
+                    kept = [pair for pair in scope["headers"] if pair[0].lower() != b"x-vse-user"]
+                    scope["headers"] = [*kept, (b"x-vse-user", quote(key.name).encode())]
                 if scope["path"] == _CARD:
-                    send = _send_cookie(send, key)
+                    send = _at_start(send, partial(_add_cookie, key))
         await self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> Key | None:
@@ -197,23 +203,10 @@ class AccessMiddleware:
         return None
 
 
-def _with_user(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[tuple[bytes, bytes]]:
-    """Replace the user that a request names by the name of its key."""
-    kept = [(one, value) for one, value in headers if one.lower() != b"x-vse-user"]
-    return [*kept, (b"x-vse-user", quote(name).encode())]
-
-
-def _send_cookie(send: Send, key: Key) -> Send:
-    """Return a `Send` that gives the browser the cookie for pictures, with the path of this call."""
-    name, value = key.picture_cookie
-    cookie = f"{name}={value}; HttpOnly; SameSite=Strict".encode()
-
-    async def send_with_cookie(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], (b"set-cookie", cookie)]
-        await send(message)
-
-    return send_with_cookie
+def _add_cookie(key: Key, message: Message) -> None:
+    """Give the browser the cookie for pictures, with the path of this call."""
+    cookie = "{}={}; HttpOnly; SameSite=Strict".format(*key.picture_cookie)
+    message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
 
 
 def _given_key(authorization: str, allow_basic: bool) -> str:

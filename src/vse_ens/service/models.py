@@ -13,6 +13,7 @@ from pathlib import Path
 
 from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, audit_rows
+from vse_ens.curate.label_completion import LabelCompletion
 from vse_ens.curate.rules.propose import Proposals, propose_rules
 from vse_ens.data.current_labels import CurrentLabels, ImageLabels
 from vse_ens.data.feedback.pairs import read_suggestion_verdicts
@@ -21,7 +22,6 @@ from vse_ens.data.rules.store import RulesFile
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
-from vse_ens.service.completion import CompletionCache, LabelCompletion
 from vse_ens.service.errors import unavailable
 from vse_ens.service.jobs import BackgroundJob, Progress
 from vse_ens.service.ranking import ImageRanker
@@ -52,14 +52,11 @@ class ServedModel:
     saved_at: str | None
     completion: LabelCompletion
     audit: BackgroundJob[Audit]
+    proposals: BackgroundJob[Proposals]
     labels: CurrentLabels
     ranker: ImageRanker
     verdicts: int
     """The number of verdicts on suggestions when they were last read."""
-    new_labels: CompletionCache = field(default_factory=CompletionCache)
-    """Completion of labels that feedback and rules have and the model does not know."""
-    names_in_force: CompletionCache = field(default_factory=CompletionCache)
-    """Completion of labels under the names in force."""
 
     @classmethod
     def load(
@@ -84,6 +81,7 @@ class ServedModel:
             _saved_at(path),
             LabelCompletion.of(annotator.known_),
             BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
+            BackgroundJob("proposals", lambda progress: propose_rules(annotator.known_, progress=progress)),
             labels,
             ImageRanker(annotator, labels, fingerprint),
             len(verdicts),
@@ -102,14 +100,14 @@ class ServedModel:
         return lru_cache(_KEPT_SCORES)(lambda labels, image: self.annotator.label_scores(list(labels), image))
 
     @cached_property
+    def complete(self) -> Callable[[tuple[tuple[str, int], ...]], LabelCompletion]:
+        """Completion of labels that rules and feedback change: the names in force, and labels new to the model."""
+        return lru_cache(2)(LabelCompletion)
+
+    @cached_property
     def source(self) -> tuple[str | None, str | None]:
         """The format of the collection that the model was trained from, or why it cannot be written."""
         return source_state(self.annotator.known_)
-
-    @cached_property
-    def proposals(self) -> BackgroundJob[Proposals]:
-        """Rules proposed from the pairs of the model."""
-        return BackgroundJob("proposals", lambda progress: propose_rules(self.annotator.known_, progress=progress))
 
     def is_fast(self, image: ImageLabels) -> bool:
         """Whether suggestions for an image are cheap enough to compute on the event loop.
@@ -168,71 +166,59 @@ def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
     return annotator.audit(_AUDIT_TOP, progress=count)
 
 
+@dataclass(eq=False)
 class ModelManager:
     """Loads and replaces the served model; used from the event loop only."""
 
-    def __init__(
-        self,
-        path: Path,
-        metrics: ServiceMetrics,
-        timeout: float,
-        *,
-        verify: bool = True,
-        feedback: Feedback | None = None,
-        rules: RulesFile | None = None,
-    ) -> None:
-        self._path = path
-        self._feedback = feedback
-        self._rules = rules
-        self._verify = verify
-        self._metrics = metrics
-        self._timeout = timeout
-        self._served: ServedModel | None = None
-        self.failure: str | None = None
-        """Why the last model could not be loaded."""
-        self._first_attempt_done = asyncio.Event()
-        self._load_lock = asyncio.Lock()
-
-    @property
-    def loaded(self) -> ServedModel | None:
-        """The served model, or None if none is loaded yet."""
-        return self._served
+    path: Path
+    metrics: ServiceMetrics
+    timeout: float
+    """The seconds that a request waits for the first model."""
+    verify: bool = True
+    feedback: Feedback | None = None
+    rules: RulesFile | None = None
+    loaded: ServedModel | None = field(default=None, init=False)
+    """The served model, or None if none is loaded yet."""
+    failure: str | None = field(default=None, init=False)
+    """Why the last model could not be loaded."""
+    _first_attempt_done: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _load_lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def current(self) -> ServedModel:
         """Return the served model; wait for the first one to load, up to the timeout."""
-        if self._served is None:
+        if self.loaded is None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._first_attempt_done.wait(), self._timeout)
-            if self._served is None:
+                await asyncio.wait_for(self._first_attempt_done.wait(), self.timeout)
+            if self.loaded is None:
                 raise unavailable(self.failure or STILL_LOADING)
-        return self._served
+        return self.loaded
 
     async def load(self, path: Path | None = None) -> ServedModel:
         """Load the model directory, or another, and serve it; on failure the old model stays and an error is raised."""
-        path = path or self._path
+        path = path or self.path
         async with self._load_lock:
             try:
                 new = await asyncio.to_thread(
-                    ServedModel.load, path, verify=self._verify, feedback=self._feedback, rules=self._rules
+                    ServedModel.load, path, verify=self.verify, feedback=self.feedback, rules=self.rules
                 )
             except Exception as error:
-                self._metrics.loading_failures.inc()
+                self.metrics.loading_failures.inc()
                 reason = error if isinstance(error, VseError) else ModelError(f"{path}: {error}")
                 self.failure = str(reason)
-                if self._served is not None:
+                if self.loaded is not None:
                     _log.error("still serving the old model: %s", reason, exc_info=reason is not error)
                 raise reason from error
             finally:
                 self._first_attempt_done.set()
-            old, self._served, self.failure = self._served, new, None
-        self._metrics.set_model(new.fingerprint)
+            old, self.loaded, self.failure = self.loaded, new, None
+        self.metrics.set_model(new.fingerprint)
         if old is not None:
             old.retire()
-            self._metrics.swaps.inc()
+            self.metrics.swaps.inc()
         _log.info("serving %s, model %s", new.name, new.fingerprint)
         return new
 
     def close(self) -> None:
         """Stop the background jobs of the served model."""
-        if self._served is not None:
-            self._served.retire()
+        if self.loaded is not None:
+            self.loaded.retire()

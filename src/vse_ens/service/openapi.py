@@ -110,7 +110,8 @@ def _operation(one: Operation) -> dict[str, Any]:
     if one.parameters is not None:
         documented["parameters"] = _parameters(one.parameters, one.headers)
     if one.body is not None:
-        content = {"schema": _schema(one.body), **({"examples": one.examples} if one.examples else {})}
+        examples = {about: {"value": body} for about, body in one.examples.items()}
+        content = {"schema": _schema(one.body), **({"examples": examples} if examples else {})}
         documented["requestBody"] = {"content": {"application/json": content}, "required": True}
     structs = _structs(one.returns)
     responses: dict[int, Any] = {}

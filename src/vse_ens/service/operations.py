@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from inspect import Parameter, signature
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from vse_ens.data.feedback.verdicts import Feedback
+from vse_ens.data.rules.store import RulesFile
 from vse_ens.service.errors import ApiError
+from vse_ens.service.keys import Key
+from vse_ens.service.models import ServedModel
+from vse_ens.service.state import Service
 
-Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Struct | Response]])
+Handler = Callable[..., Any]
+"""A function or a coroutine function that returns a `Struct` or a `Response`."""
 
 READING = (401, 403, 404, 422, 503)
 WRITING = (400, 401, 403, 404, 408, 413, 415, 422, 503)
@@ -35,6 +41,14 @@ _WORDS = {
 }
 # Spellings of flags in a query, beside those of msgspec: true, false, 1 and 0.
 _FLAGS = {"yes": "1", "on": "1", "y": "1", "t": "1", "no": "0", "off": "0", "n": "0", "f": "0"}
+# What handlers are given beside the request, by type: each raises an `ApiError` if the service does not have it.
+_GIVEN: dict[Any, Callable[[Scope], Any]] = {
+    Service: lambda scope: _service(scope),
+    ServedModel: lambda scope: _service(scope).models.current(),
+    Feedback: lambda scope: _service(scope).require_feedback(),
+    RulesFile: lambda scope: _service(scope).require_rules(),
+    Key | None: lambda scope: scope.get("vse_key"),
+}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -51,42 +65,43 @@ def encoded(answer: Struct, status: int = 200, headers: Mapping[str, str] | None
     return Response(_encode(answer), status, headers, "application/json")
 
 
+@dataclass(eq=False)
 class Operation:
     """An ASGI application that answers one method of one path.
 
-    Of the parameters of its handler, a `Struct` is the body, a `Request` is the request itself, an annotated `Header`
-    is a header, and every other one is part of the query. `LimitsMiddleware` has received the body completely.
+    Of the parameters of its handler, a `Struct` is the body, an annotated `Header` is a header, those with a type of
+    `_GIVEN` come from the service, and every other one is part of the query. `LimitsMiddleware` has received the body
+    completely. A handler that is not a coroutine runs on a thread of the executor of this name.
     """
 
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        handler: Callable[..., Awaitable[Struct | Response]],
-        *,
-        tag: str,
-        errors: tuple[int, ...],
-        status: int = 200,
-        examples: Mapping[str, Any] | None = None,
-        responses: Mapping[int, Mapping[str, Any]] | None = None,
-        needs_key: bool = True,
-    ) -> None:
-        self.method, self.path, self.handler = method, path, handler
-        self.tag, self.status, self.needs_key = tag, status, needs_key
-        self.examples, self.errors, self.responses = examples, errors, responses or {}
-        hints = get_type_hints(handler, include_extras=True)
+    method: str
+    path: str
+    handler: Handler
+    tag: str
+    errors: tuple[int, ...]
+    status: int = 200
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    """Bodies of requests by what they ask for."""
+    responses: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    needs_key: bool = True
+    executor: Literal["compute", "disk"] = "compute"
+
+    def __post_init__(self) -> None:
+        self._is_coroutine = iscoroutinefunction(self.handler)
+        hints = get_type_hints(self.handler, include_extras=True)
         self.returns = hints.pop("return")
         self.body: type[Struct] | None = None
         self.headers: dict[str, Header] = {}
-        self._body_name = self._request_name = ""
+        self._body_name = ""
+        self._given: dict[str, Callable[[Scope], Any]] = {}
         fields: list[tuple[str, Any, Any]] = []
-        for name, parameter in signature(handler).parameters.items():
+        for name, parameter in signature(self.handler).parameters.items():
             hint = hints[name]
-            if isinstance(hint, type) and issubclass(hint, Struct):
+            if hint in _GIVEN:
+                self._given[name] = _GIVEN[hint]
+            elif isinstance(hint, type) and issubclass(hint, Struct):
                 self.body, self._body_name = hint, name
                 self._decode = msgspec.json.Decoder(hint).decode
-            elif hint is Request:
-                self._request_name = name
             else:
                 header = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Header)), None)
                 default = NODEFAULT if parameter.default is Parameter.empty else parameter.default
@@ -94,7 +109,7 @@ class Operation:
                 if header is not None:
                     self.headers[header.name] = header
                 fields.append((name, hint, msgspec.field(default=default, name=alias)))
-        self.parameters = msgspec.defstruct(handler.__name__, fields, kw_only=True) if fields else None
+        self.parameters = msgspec.defstruct(self.handler.__name__, fields, kw_only=True) if fields else None
         names = [name for name, _, one in fields if one.name is None]
         self._queries = set(names)
         self._lists = {name for name in names if get_origin(_bare(hints[name])) is list}
@@ -105,9 +120,13 @@ class Operation:
         arguments = {} if self.parameters is None else self._read_parameters(self.parameters, scope)
         if self.body is not None:
             arguments[self._body_name] = self._read_body(self.body, (await receive()).get("body", b""))
-        if self._request_name:
-            arguments[self._request_name] = Request(scope, receive)
-        answer = await self.handler(**arguments)
+        for name, give in self._given.items():
+            given = give(scope)
+            arguments[name] = await given if isawaitable(given) else given
+        if self._is_coroutine:
+            answer = await self.handler(**arguments)
+        else:
+            answer = await getattr(_service(scope), self.executor).run(self.handler, **arguments)
         if isinstance(answer, Response):
             await answer(scope, receive, send)
             return
@@ -154,20 +173,23 @@ class Operations(list[Operation]):
 
     def get(self, path: str, errors: tuple[int, ...] = READING, **how: Any) -> Callable[[Handler], Handler]:
         """Return a decorator that adds a handler of GET."""
-        return self._add("GET", path, errors, how)
+        return self._adder("GET", path, errors=errors, **how)
 
     def post(self, path: str, errors: tuple[int, ...] = WRITING, **how: Any) -> Callable[[Handler], Handler]:
         """Return a decorator that adds a handler of POST."""
-        return self._add("POST", path, errors, how)
+        return self._adder("POST", path, errors=errors, **how)
 
-    def _add(
-        self, method: str, path: str, errors: tuple[int, ...], how: dict[str, Any]
-    ) -> Callable[[Handler], Handler]:
+    def _adder(self, method: str, path: str, **how: Any) -> Callable[[Handler], Handler]:
         def add(handler: Handler) -> Handler:
-            self.append(Operation(method, path, handler, tag=self._tag, errors=errors, **how))
+            self.append(Operation(method, path, handler, tag=self._tag, **how))
             return handler
 
         return add
+
+
+def _service(scope: Scope) -> Service:
+    service: Service = scope["app"].state.service
+    return service
 
 
 def _bare(hint: Any) -> Any:
@@ -192,9 +214,9 @@ def _describe(error: msgspec.ValidationError, kind: type[Struct], source: str) -
     """Return a validation error as a sentence that begins with the field: ``events.0.verdict: ...``."""
     message, _, path = str(error).partition(" - at `$")
     path = path.rstrip("`").replace("[", ".").replace("]", "").strip(".")
-    if field := _FIELD.fullmatch(message):
-        path = f"{path}.{field['name']}".strip(".")
-        message = "field required" if field["problem"].startswith("missing") else "unknown field"
+    if found := _FIELD.fullmatch(message):
+        path = f"{path}.{found['name']}".strip(".")
+        message = "field required" if found["problem"].startswith("missing") else "unknown field"
     if message.startswith("Expected"):
         message = _TYPES.sub(lambda found: " or ".join(_WORDS.get(one, one) for one in found[1].split(" | ")), message)
     if message.startswith("Invalid enum value"):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ from vse_ens.service.schemas import GridImage, GridResponse, Kind, Order, Queued
 from vse_ens.streams import Streams
 from vse_ens.system import available_cores
 
-# Labels whose candidates are kept.
-_KEPT = 64
+# Labels whose candidates are kept, and orders of all images.
+_KEPT, _ORDERS = 64, 2
 # A model of up to a hundred thousand images and a thousand labels is scanned within this time.
 _FIRST_WAIT_SECONDS = 2.0
 
@@ -37,14 +36,14 @@ class ImageRanker:
         self._fingerprint = fingerprint
         self._annotator = annotator
         self._labels = labels
-        self._ranker = annotator.label_ranker(scan_run=_run_beside, run=_run)
+        cores = available_cores()  # a scan leaves one to requests
+        self._ranker = annotator.label_ranker(scan_run=partial(_run, cores - 1), run=partial(_run, cores))
         self._rescoring = Rescoring(labels, self._ranker)
         self.scan = self._ranker.scan
         self._scanning = BackgroundJob("scan of all images", self._scan)
         self._deadline = 0.0
-        self._kept: OrderedDict[tuple[str, Kind], tuple[int, Candidates]] = OrderedDict()
-        self._kept_lock = threading.Lock()
-        self._orders: dict[str, tuple[int, NDArray[np.int64]]] = {}
+        self._candidates = lru_cache(_KEPT)(self._find_candidates)
+        self._ranked = lru_cache(_ORDERS)(self._rank)
 
     def start(self) -> None:
         """Start the scan if it has not started; wait a moment, which is enough for a small model."""
@@ -62,10 +61,10 @@ class ImageRanker:
     def grid(self, name: str, kind: Kind, offset: int, limit: int, min_confidence: float) -> GridResponse:
         """Return images for a label, surest first, without those that have a verdict on it or have it by a rule."""
         names = self._labels.names
-        label = names.in_model(name)
-        number = self._annotator.known_.labels.number(label)
+        number = self._annotator.known_.labels.number(names.in_model(name))
         self.start()
-        scanned, found = self._candidates(label, number, kind)
+        scanned = self.scan.done
+        found = self._candidates(number, kind, scanned)
         verdicts = self._labels.verdicts_on(name)
         relabeled = self._rescoring.update(later=verdicts)
         if relabeled is not None and len(relabeled.images):
@@ -97,8 +96,7 @@ class ImageRanker:
     def recalibrate(self) -> None:
         """Use the confidences that the annotator has now; the gains of images that are scanned stay as they are."""
         self.scan.recalibrate(self._annotator.calibration_)
-        with self._kept_lock:
-            self._kept.clear()
+        self._candidates.cache_clear()
 
     def queue(self, order: Order, offset: int, limit: int) -> QueueResponse:
         """Return images without a verdict: those with the highest gain first, those to judge, or in random order."""
@@ -109,9 +107,7 @@ class ImageRanker:
         if order == "random":
             images = _random(np.flatnonzero(~verdicts.mask), limit)
         else:
-            if self._orders.get(order, (0, None))[0] != scanned:
-                self._orders[order] = (scanned, self._ranked(order, scanned))
-            ranked = self._orders[order][1]
+            ranked = self._ranked(order, scanned)
             images = ranked[~verdicts.mask[ranked]][offset : offset + limit]
         known, gains = self._annotator.known_.images, self.scan.gains[images].tolist()
         return QueueResponse(
@@ -130,26 +126,16 @@ class ImageRanker:
         total = len(self._annotator.known_.images)
         return 1.0 if scanned >= total else round(scanned / total, 4)
 
-    def _ranked(self, order: Order, scanned: int) -> NDArray[np.int64]:
+    def _rank(self, order: Order, scanned: int) -> NDArray[np.int64]:
         gains = self.scan.gains[:scanned]
         if order == "gain":
             return np.argsort(-gains, kind="stable")
         # More images than are needed: people do not judge every suggestion.
         return spread_sample(gains, self.scan.doubts[:scanned], WANTED_VERDICTS)
 
-    def _candidates(self, label: str, number: int, kind: Kind) -> tuple[int, Candidates]:
-        with self._kept_lock:
-            kept = self._kept.get((label, kind))
-            if kept is not None and kept[0] == self.scan.done:
-                self._kept.move_to_end((label, kind))
-                return kept
-        scanned = self.scan.done
-        found = (self._ranker.missing if kind == "missing" else self._ranker.wrong)(number)
-        with self._kept_lock:
-            self._kept[label, kind] = (scanned, found)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return scanned, found
+    def _find_candidates(self, number: int, kind: Kind, _scanned: int) -> Candidates:
+        """Return the images for a label among those that are scanned, which grow with their number."""
+        return (self._ranker.missing if kind == "missing" else self._ranker.wrong)(number)
 
     def _scan(self, progress: Progress) -> None:
         total = len(self._annotator.known_.images)
@@ -171,12 +157,6 @@ def _random(images: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return images[drawn[np.sort(first)[:count]]]
 
 
-def _run(tasks: Sequence[Task]) -> list[Any]:
-    with Workers(None if len(tasks) > 1 else 1) as workers:
-        return workers.run(tasks)
-
-
-def _run_beside(tasks: Sequence[Task]) -> list[Any]:
-    """Run tasks and leave a core to requests."""
-    with Workers(max(1, available_cores() - 1)) as workers:
+def _run(cores: int, tasks: Sequence[Task]) -> list[Any]:
+    with Workers(max(1, min(cores, len(tasks)))) as workers:
         return workers.run(tasks)

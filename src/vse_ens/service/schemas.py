@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal, Self, overload
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from vse_ens.curate.label_completion import Why
 from vse_ens.data.rules.rule_set import RuleKind
 from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
 
@@ -26,7 +27,6 @@ Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Kind = Literal["missing", "wrong"]
 Order = Literal["gain", "random", "verdicts"]
-Why = Literal["context", "frequency", "typo"]
 
 Confidence = Annotated[
     float | None,
@@ -57,6 +57,12 @@ def rounded(value: float | None) -> float | None:
 
 class Answer(Struct):
     """Base class of the bodies of answers."""
+
+    @classmethod
+    def of(cls, record: object, **more: Any) -> Self:
+        """Return an answer with the attributes of a record, numbers rounded, and ``more`` fields in their place."""
+        found = {name: getattr(record, name) for name in cls.__struct_fields__ if hasattr(record, name)} | more
+        return cls(**{name: rounded(value) if isinstance(value, float) else value for name, value in found.items()})
 
 
 class Body(Struct, forbid_unknown_fields=True):
@@ -351,7 +357,7 @@ class Duplicate(Answer):
 class AuditResponse(Answer, kw_only=True):
     """A page of findings, most confident first, without those that have a verdict."""
 
-    kind: Literal["missing", "wrong"]
+    kind: Kind
     state: Literal["ready"] = "ready"
     total: int
     findings: list[Finding]

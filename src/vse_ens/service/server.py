@@ -46,7 +46,8 @@ def run(settings: Settings, announce: Callable[..., None]) -> None:
     """
     check_model(settings.model)
     with _listen(settings) as listener:
-        _log_to_stderr()
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
         _limit_blas_threads()
         sys.setswitchinterval(_SWITCH_SECONDS)
         settings = replace(settings, port=listener.getsockname()[1])
@@ -72,8 +73,12 @@ def run(settings: Settings, announce: Callable[..., None]) -> None:
 async def _serve(server: _Server, service: Service, listener: socket.socket, announce: Callable[..., None]) -> None:
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
+    async def load_again() -> None:
+        with suppress(VseError):  # the old model stays; ModelManager has logged the reason
+            await service.models.load()
+
     def reload() -> None:
-        task = asyncio.create_task(_reload(service))
+        task = asyncio.create_task(load_again())
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
@@ -91,11 +96,6 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
     await serving
     if first_load.done():
         first_load.result()
-
-
-async def _reload(service: Service) -> None:
-    with suppress(VseError):  # the old model stays; ModelManager has logged the reason
-        await service.models.load()
 
 
 def _stop_on_signals(server: uvicorn.Server, seconds: float) -> None:
@@ -120,11 +120,6 @@ def _stop_on_signals(server: uvicorn.Server, seconds: float) -> None:
     # Unlike a handler of the event loop, this one also runs while a callback blocks the loop.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-
-
-def _log_to_stderr() -> None:
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
 def _limit_blas_threads() -> None:

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from vse_ens.errors import ConfigError
 from vse_ens.service.keys import Key
@@ -114,15 +114,6 @@ class Settings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
-
-    @property
-    def image_origin(self) -> str | None:
-        """Scheme and host of the pictures; None if they come from this service's own host."""
-        return origin_of(self.image_url or "")
-
-    def picture_url(self, image: str) -> str | None:
-        """Return the address of an image's picture."""
-        return self.image_url and self.image_url.replace("{image}", quote(image, safe="/"))
 
     @property
     def address(self) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from pathlib import Path
 
 from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.store import RulesFile
-from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.errors import ApiError
 from vse_ens.service.jobs import BoundedExecutor
-from vse_ens.service.learning import Learner, VerdictCalibrator
+from vse_ens.service.learning import Learner, verdict_calibrator
 from vse_ens.service.models import ModelManager, ServedModel
 from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Settings
@@ -53,7 +51,7 @@ class Service:
         self.learner: Learner | None = None
         if settings.learn_after and settings.feedback is not None:
             self.learner = Learner(self.models, settings.model, settings.feedback, settings.learn_after)
-        self._calibrator = VerdictCalibrator(self.models, self.feedback) if self.feedback is not None else None
+        self._calibrator = verdict_calibrator(self.models, self.feedback) if self.feedback is not None else None
         self._first_load: asyncio.Task[ServedModel] | None = None
 
     def learn(self, verdicts: int) -> None:
@@ -98,11 +96,8 @@ class Service:
             raise ApiError(403, "this service stores no rules; start it with --feedback FILE.sqlite")
         return self._rules
 
-    async def check_known(self, vocabulary: Vocabulary, ids: Iterable[str]) -> None:
-        """Raise `UnknownIdError` for the first unknown ID.
-
-        The search for similar IDs compares thousands of spellings, so it runs on a worker thread.
-        """
-        for one in ids:
-            if one not in vocabulary:
-                raise await self.compute.run(vocabulary.unknown, one)
+    async def check_known(self, served: ServedModel, image: str) -> None:
+        """Raise `UnknownIdError` for an unknown image, on a thread: similar IDs are looked for among thousands."""
+        images = served.annotator.known_.images
+        if image not in images:
+            raise await self.compute.run(images.unknown, image)

@@ -73,14 +73,13 @@ def suggest(
     found = dict(zip([*unchanged, *changed, *given], lists, strict=True))
     denied = frozenset(map(names.of, deny))
     return [
-        names.show_suggestions(
-            found[index],
-            _LABEL,
-            lambda suggestion, name: replace(suggestion, label=name),
-            one.settled | denied if denied else one.settled,
-        )[:top]
+        names.show_suggestions(found[index], _LABEL, _rename, one.settled | denied if denied else one.settled)[:top]
         for index, one in enumerate(images)
     ]
+
+
+def _rename(one: Suggestion, name: str) -> Suggestion:
+    return replace(one, label=name)
 
 
 def annotate_images(served: ServedModel, request: AnnotateRequest) -> AnnotateResponse:
@@ -123,11 +122,7 @@ def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[Im
     )
     most = None if request.all_reasons else MAX_REASONS
     results = [
-        AnnotatedImage(
-            image=one.image,
-            labels=one.names,
-            suggestions=[shown(best, names, request.explain, most) for best in found],
-        )
+        AnnotatedImage(one.image, one.names, [shown(best, names, request.explain, most) for best in found])
         for one, found in zip(images, suggestions, strict=True)
     ]
     return AnnotateResponse(model=served.fingerprint, results=results)

@@ -4,11 +4,13 @@ New contents are written to a hidden neighbor, flushed to disk and renamed. If t
 neighbor is removed and the old contents stay. For ``model`` these neighbors are possible; a killed process leaves
 them behind, and the next write removes them:
 
-    .model.partial    directories only: the contents being written; after an exchange, the old contents
-    .name.16hex.partial   files only: the contents being written; locked by the process that writes
-    .model.lock       directories only: locked by the process that writes; the lock ends with the process
-    .model.run.lock   locked by `reserve` during a whole training, in the same way
-    .model.replaced   directories only: the old contents, on file systems that cannot exchange two directories
+    .model.16hex.partial    the contents being written; after an exchange of directories, the old contents
+    .model.16hex.replaced   directories only: the old contents, on file systems that cannot exchange two directories
+    .model.lock             directories only: locked by the process that writes; the lock ends with the process
+    .model.run.lock         locked by `reserve` during a whole training, in the same way
+
+The digits are random for a file, which its writer locks, and a digest of the name for a directory. No user gives such
+a name, and a lock file that is not empty is not removed.
 
 An `OSError` in the block becomes a `DataError` that names the path and the reason.
 """
@@ -16,6 +18,7 @@ An `OSError` in the block becomes a `DataError` that names the path and the reas
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -113,7 +116,7 @@ def replace_dir(
         if check is not None and path.exists() and not os.access(path.parent, os.W_OK):
             check(path)  # a user who names a wrong directory learns that, not that its lock cannot be written
         _make_dir(path.parent)
-        partial, replaced = _neighbor(path, "partial"), replaced_name(path)
+        partial, replaced = partial_name(path), replaced_name(path)
         with _locked(path, error):
             _clean_up(path, partial, replaced)
             if path.exists():
@@ -163,7 +166,7 @@ def remove_dir(path: Path, files: Iterable[str]) -> None:
     if not path.parent.is_dir():
         return
     with _locked(path, DataError):
-        for folder in (path, _neighbor(path, "partial"), replaced_name(path)):
+        for folder in (path, partial_name(path), replaced_name(path)):
             for name in files:
                 with suppress(OSError):
                     (folder / name).unlink()
@@ -171,9 +174,15 @@ def remove_dir(path: Path, files: Iterable[str]) -> None:
                 folder.rmdir()
 
 
+def partial_name(path: Path) -> Path:
+    """Return where a directory is written."""
+    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    return _neighbor(path, f"{digest}.partial", _LONGEST)
+
+
 def replaced_name(path: Path) -> Path:
     """Return where the complete old directory is if a writer died between two renames and ``path`` does not exist."""
-    return _neighbor(path, "replaced")
+    return partial_name(path).with_suffix(".replaced")
 
 
 def sync_dir(folder: Path) -> None:
@@ -278,10 +287,12 @@ def _locked(path: Path, error: type[DataError]) -> Iterator[None]:
 
 def _release(lock: Path, descriptor: int) -> None:
     """Remove a lock file, then unlock it; Windows removes only files that are closed."""
-    with suppress(PermissionError):
-        lock.unlink(missing_ok=True)
+    is_ours = not os.fstat(descriptor).st_size
+    if is_ours:
+        with suppress(PermissionError):
+            lock.unlink(missing_ok=True)
     os.close(descriptor)
-    if os.name == "nt":
+    if is_ours and os.name == "nt":
         with suppress(OSError):
             lock.unlink(missing_ok=True)
 

@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -79,9 +78,7 @@ class ArtifactReader:
     def __enter__(self) -> ArtifactReader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._folder.close()
 
     def is_current(self) -> bool:

@@ -20,7 +20,7 @@ from vse_ens.model.checkpoint_store import CHECKPOINT
 from vse_ens.storage.atomic import remove_dir
 
 # A directory that is replaced has siblings while it is written; see `vse_ens.storage.atomic`.
-_PARTITION = rf"({{0}}|\.{{0}}\.(partial|replaced))/({PARTITION_FILE.pattern})|\.{{0}}\.lock"
+_PARTITION = rf"({{0}}|\.{{0}}\.([0-9a-f]{{16}}\.)?(partial|replaced))/({PARTITION_FILE.pattern})|\.{{0}}\.lock"
 _VECTORS = r"rows-\d+/\.?shard-\d+\.npy((\.[0-9a-f]{16})?\.partial)?|image_vectors\.npy"
 _OWN_FILE = re.compile(
     rf"{_PARTITION.replace('{0}', 'pairs')}|training/({_PARTITION.replace('{0}', 'train')}|{_VECTORS})"

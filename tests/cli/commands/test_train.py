@@ -14,7 +14,7 @@ from vse_ens.config import METRICS
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ModelError
 from vse_ens.model.checkpoint_store import save_state
-from vse_ens.storage.atomic import reserve
+from vse_ens.storage.atomic import partial_name, reserve
 
 Vse = Callable[..., Any]
 SETTINGS = ("--preset", "vse-ens", "--dimensions", 8, "--epochs", 3)
@@ -180,7 +180,7 @@ def test_the_model_is_reserved_until_its_checkpoint_is_removed(
 
 def test_leftovers_of_a_killed_run_are_removed_by_the_next(vse: Vse, pairs: Path, tmp_path: Path) -> None:
     save_state(tmp_path / "model.checkpoint", {}, {})
-    shutil.copytree(tmp_path / "model.checkpoint", tmp_path / ".model.checkpoint.partial")
+    shutil.copytree(tmp_path / "model.checkpoint", partial_name(tmp_path / "model.checkpoint"))
     for name in (".model.checkpoint.lock", ".model.checkpoint.run.lock", ".model.run.lock"):
         (tmp_path / name).write_text("")
     assert vse("train", pairs, "--out", tmp_path / "model", *SETTINGS).status == 0

@@ -28,6 +28,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "rules.jsonl"
 
 
+def test_the_name_of_a_new_file_is_flushed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(store, "sync_dir", synced.append)
+    RulesFile(path).add([ALIAS], by="anna")
+    RulesFile(path).add([IMPLIES], by="anna")
+    assert synced == [path.parent]
+
+
 def test_rules_are_numbered_and_read_back(path: Path) -> None:
     file = RulesFile(path)
     assert file.add([ALIAS, IMPLIES], by="anna") == [1, 2]

@@ -203,6 +203,16 @@ def test_an_unknown_image_is_known_by_the_labels_of_its_task(studio: Callable[..
         assert empty == {"result": [], "score": None, "model_version": by_data["model_version"]}
 
 
+def test_every_label_of_the_model_can_be_selected(studio: Callable[..., Client]) -> None:
+    client = studio()
+    known = client.service.models.loaded.annotator.known_  # type: ignore[union-attr]
+    for label in (known.labels.id(0), known.labels.id(len(known.labels) - 1)):
+        image = next(one for one in known.images if one.startswith("img_") and label not in known.labels_of(one))
+        config = interface([label.replace("&", "&amp;").replace("<", "&lt;"), "unheard of"])
+        [found] = predict(client, config, task(f"{image}.jpg"))
+        assert list(found["result"][0]["meta"]["suggested"]) == [label]
+
+
 def test_tasks_that_are_about_nothing_are_answered_with_nothing(studio: Callable[..., Client]) -> None:
     client = studio()
     tasks: list[dict[str, Any]] = [

@@ -101,7 +101,7 @@ def test_the_person_is_known_by_address_or_number(who: dict[str, Any], by: str) 
 def test_an_annotation_takes_its_labels_to_another_image(feedback: Feedback) -> None:
     store_annotations(feedback, "m", parsed(annotation()))
     stored = store_annotations(feedback, "m", parsed(annotation(), image="b.jpg"))
-    assert (len(stored.accepted), len(stored.undone)) == (1, 1)
+    assert (len(stored["accepted"]), len(stored["undone"])) == (1, 1)
     assert [(event.image, event.label) for event in feedback.pairs()] == [("b.jpg", "sea")]
 
 

@@ -67,22 +67,19 @@ def audit(
     if page is not None:
         from vse_ens.curate.audit.page import audit_page
 
-        facts = [("model", str(model)), ("data", _data(annotator)), ("date", f"{datetime.now():%d %B %Y}")]
+        known = annotator.known_
+        data = f"{len(known.images):,} images, {len(known.labels):,} labels, {known.pairs:,} pairs"
+        facts = [("model", str(model)), ("data", data), ("date", f"{datetime.now():%d %B %Y}")]
         audit_page(findings, facts=facts, labels_of=annotator.known_labels, picture_of=picture_of).write(page)
     written = {"out": out, "page": page}
     files = [f"all findings: {path}" for path in written.values() if path is not None]
     console.result(
-        {**findings.to_dict(), **{name: None if path is None else str(path) for name, path in written.items()}},
+        {**findings.to_dict(), **written},
         *_tables(findings),
         *map(Text, files or ["use --out FILE.csv, --page FILE.html or --json for all findings"]),
     )
     count = len(findings.wrong) + len(findings.missing) + len(findings.duplicates)
     console.finish(f"{count:,} findings to look at; the page of the service decides them by key.", "serve", model)
-
-
-def _data(annotator: Annotator) -> str:
-    known = annotator.known_
-    return f"{len(known.images):,} images, {len(known.labels):,} labels, {known.pairs:,} pairs"
 
 
 def _pictures(annotator: Annotator, images: str | None) -> Callable[[str], str | None] | None:

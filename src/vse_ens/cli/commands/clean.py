@@ -62,7 +62,12 @@ def apply(
             raise misuse("PAIRS", "give --feedback, --audit or --rules")
         if out is not None:
             raise misuse("--out", "needs --feedback, --audit or --rules")
-        _apply_audit(file, to, writing, reading, console)
+        from vse_ens.data.collections.write import audit_edits
+
+        target = writing.open(to, reading.format)
+        with console.status(f"reading {file}"):
+            decided = audit_edits(file, target)
+        writing.write(target, decided, console)
         return
     if out is to is None:
         raise misuse("PAIRS", "give --out FILE or --to SOURCE")
@@ -89,20 +94,12 @@ def apply(
         return
     if out is not None:
         cleaned.write(out)
+    added, removed = (sum(one.count for one in part.values()) for part in (cleaned.added, cleaned.removed))
     console.result(
-        {"file": str(out), **cleaned.to_dict()},
-        facts([("file", str(out)), *_rows(cleaned)]),
-        f"{_summary(cleaned)} Next: vse train {out} --out model",
+        {"file": out, **cleaned.to_dict()},
+        facts([("file", out), *_rows(cleaned)]),
+        f"{plural(added, 'pair')} added and {removed:,} removed. Next: vse train {out} --out model",
     )
-
-
-def _apply_audit(file: Path, to: Path, writing: WriteOptions, reading: Reading, console: Console) -> None:
-    from vse_ens.data.collections.write import audit_edits
-
-    collection = writing.open(to, reading.format)
-    with console.status(f"reading {file}"):
-        edits = audit_edits(file, collection)
-    writing.write(collection, edits, console)
 
 
 def _rows(cleaned: Cleaned) -> list[tuple[str, str]]:
@@ -120,12 +117,6 @@ def _rows(cleaned: Cleaned) -> list[tuple[str, str]]:
         total = plural(len(cleaned.renamed), "label")
         rows.append(("replaced", f"{total}, such as {first.label} by {first.other} on {plural(first.images, 'image')}"))
     return rows
-
-
-def _summary(cleaned: Cleaned) -> str:
-    added = sum(one.count for one in cleaned.added.values())
-    removed = sum(one.count for one in cleaned.removed.values())
-    return f"{plural(added, 'pair')} added and {removed:,} removed."
 
 
 def undo(
@@ -151,11 +142,11 @@ def undo(
         return
     with console.status(f"restoring the files of {journal}"):
         undone = undo_journal(journal, force=force)
-    document = {"journal": str(journal), "files": [str(path) for path in undone.files]}
+    document = {"journal": journal, "files": undone.files}
     rows = [("journal", str(journal)), ("restored", plural(len(undone.files), "file"))]
     message = f"Every file is as it was before the write of {journal}."
     if undone.left:
-        document["left"] = [str(path) for path in undone.left]
+        document["left"] = undone.left
         rows.append(("left as they are", f"{plural(len(undone.left), 'file')}, such as {undone.left[0]}"))
         message = "The write was stopped at or before the files that were left, which were changed since."
     console.result(document, facts(rows))
@@ -234,16 +225,15 @@ def show(
     with console.status(f"reading {file}"):
         counts = count_feedback(file)
         written = None if out is None else export_accepted(file, out, defuse_formulas=defuse_formulas)
-    document = {"file": str(file), **asdict(counts), "out": None if out is None else str(out), "written": written}
+    document = {"file": file, **asdict(counts), "out": out, "written": written}
     rows = [
-        ("file", str(file)),
-        ("accepted", f"{counts.in_force.accepted:,}"),
-        ("rejected", f"{counts.in_force.rejected:,}"),
-        ("undone", f"{counts.undone:,}"),
+        ("file", file),
+        ("accepted", counts.in_force.accepted),
+        ("rejected", counts.in_force.rejected),
+        ("undone", counts.undone),
         ("events", f"{counts.events:,} in total"),
+        ("written", None if written is None else f"{plural(written, 'accepted pair')} to {out}"),
     ]
-    if written is not None:
-        rows.append(("written", f"{plural(written, 'accepted pair')} to {out}"))
     people = dict(islice(counts.by_person.items(), _ROWS_SHOWN))
     days = dict(islice(reversed(counts.by_day.items()), _ROWS_SHOWN))
     tables = [table for table in (_table("person", people), _table("day", days)) if table.row_count]
@@ -256,6 +246,6 @@ def _table(name: str, rows: Mapping[str, VerdictCounts]) -> Table:
     numbers = ("accepted", "rejected")
     return columns(
         (name, *numbers),
-        [(key, f"{counted.accepted:,}", f"{counted.rejected:,}") for key, counted in rows.items()],
+        [(key, counted.accepted, counted.rejected) for key, counted in rows.items()],
         numbers=numbers,
     )

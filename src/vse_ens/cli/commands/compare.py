@@ -71,7 +71,11 @@ def compare(
         if unused:
             hint = click.get_current_context().obj.options.get(unused[0], "PAIRS")
             raise misuse(hint, "cannot be combined with --from-rankings")
-        _show(_load(from_rankings, console), out, from_rankings, console)
+        with console.status(f"reading {from_rankings}"):
+            from vse_ens.experiments.compare.results import Comparison
+
+            loaded = Comparison.load(from_rankings)
+        _show(loaded, out, from_rankings, console)
         return
 
     from vse_ens.experiments.compare.entries import parse_entries
@@ -95,13 +99,6 @@ def compare(
             workers=workers,
         )
     _show(comparison, out, kept, console)
-
-
-def _load(folder: Path, console: Console) -> Comparison:
-    with console.status(f"reading {folder}"):
-        from vse_ens.experiments.compare.results import Comparison
-
-        return Comparison.load(folder)
 
 
 class _CompareProgress:
@@ -145,21 +142,15 @@ def _show(comparison: Comparison, out: Path | None, rankings: Path | None, conso
         from vse_ens.experiments.compare.page import comparison_page
 
         comparison_page(comparison).write(out)
-    document = {
-        **comparison.to_dict(),
-        "report": None if out is None else str(out),
-        "rankings": None if rankings is None else str(rankings),
-    }
-    split = comparison.info.split
+    files, split = {"report": out, "rankings": rankings}, comparison.info.split
     below = [
         f"{result.run.name}: {note}"
         for result in comparison.results
         for note in run_notes(result.run, comparison.info.budget)
     ]
-    files = [("report", out), ("rankings", rankings)]
-    below += [f"{name}: {path}" for name, path in files if path is not None]
+    below += [f"{name}: {path}" for name, path in files.items() if path is not None]
     console.result(
-        document,
+        {**comparison.to_dict(), **files},
         Text(
             f"{split['test']:,} images with one held-out label each, ranked among {split['labels']:,}; "
             "± is half the width of the 95 % interval"

@@ -22,7 +22,7 @@ def info(file: PairsFile, *, reading: Reading, console: Console) -> None:
     Example: vse info pairs.csv
     """
     summary = reading.read(file, console).summary()
-    console.result({"file": str(file), **summary_json(summary)}, facts(summary.rows()))
+    console.result({"file": file, **summary_json(summary)}, facts(summary.rows()))
     console.finish(
         f"{summary.images:,} images have {summary.pairs:,} labels of {summary.labels:,} kinds.",
         *("train", file, "--out", "model"),
@@ -78,9 +78,12 @@ def split(
             raise misuse(f"--{name}", f"cannot be combined with --protocol {protocol}")
 
     data = reading.read(pairs, console)
-    parts = _parts(data, protocol, seed, given)
+    split_by = getattr(data, protocol.replace("-", "_"))
+    parts: dict[str, Annotations] = split_by(seed=seed, **given)._asdict()
     files = {name: out / f"{name}.parquet" for name in parts}
-    _check_leftovers(out, protocol)
+    leftover = out / "revealed.parquet"  # of an earlier split; it would look like part of this one
+    if protocol != "new-images" and leftover.exists():
+        raise DataError(f"{leftover} is left from a new-images split; remove it or choose another --out")
     with console.status(f"writing to {out}"):
         from vse_ens.data.io.write import write_parquet
 
@@ -95,40 +98,24 @@ def split(
         "protocol": protocol,
         "seed": seed,
         **given,
-        "files": {name: str(path) for name, path in files.items()},
+        "files": files,
         "notes": list(data.notes),
     }
-    rows = [_row(str(pairs), data), *(_row(str(files[name]), part) for name, part in parts.items())]
-    console.result(
-        document, columns(("file", "pairs", "images", "labels"), rows, numbers=("pairs", "images", "labels"))
-    )
+    rows = [_row(pairs, data), *(_row(files[name], part) for name, part in parts.items())]
+    numbers = ("pairs", "images", "labels")
+    console.result(document, columns(("file", *numbers), rows, numbers=numbers))
     console.finish(
         f"{parts['test'].pairs:,} labels are held out for a test; train on the others.",
         *("train", files["train"], "--out", "model"),
     )
 
 
-def _parts(data: Annotations, protocol: Protocol, seed: int, given: dict[str, float]) -> dict[str, Annotations]:
-    if protocol == "leave-one-out":
-        return data.leave_one_out(seed=seed)._asdict()
-    if protocol == "new-images":
-        return data.new_images(seed=seed, **given)._asdict()
-    return data.random(seed=seed, **given)._asdict()
-
-
-def _check_leftovers(out: Path, protocol: Protocol) -> None:
-    """Fail if an earlier split left a file that would look like part of this one."""
-    leftover = out / "revealed.parquet"
-    if protocol != "new-images" and leftover.exists():
-        raise DataError(f"{leftover} is left from a new-images split; remove it or choose another --out")
-
-
-def _row(name: str, data: Annotations) -> tuple[str, str, str, str]:
+def _row(file: Path, data: Annotations) -> tuple[Path, int, int, int]:
     """Return a row of the table; images and labels without pairs do not count."""
     summary = data.summary()
     images = summary.images - summary.images_without_labels
     labels = summary.labels - summary.labels_without_images
-    return name, f"{data.pairs:,}", f"{images:,}", f"{labels:,}"
+    return file, data.pairs, images, labels
 
 
 def scenes(
@@ -161,9 +148,8 @@ def scenes(
             counts = write_scenes(out, images=images, labels=labels, seed=seed, progress=progress)
         else:
             counts = write_scene_folder(out, collection, images, labels, seed, progress)
-    document = {"file": str(out), **counts._asdict(), "seed": seed}
-    rows = [(name, f"{count:,}") for name, count in counts._asdict().items()]
-    console.result(document, facts([("file", str(out)), *rows]))
+    made = {"file": out, **counts._asdict()}
+    console.result({**made, "seed": seed}, facts(made.items()))
     console.finish(f"{counts.images:,} made-up images are in {out}.", "train", out, "--out", "model")
 
 
@@ -197,7 +183,7 @@ def convert(
         files = write_as(out, data, form, test=held_out)
     summary = data.summary()
     console.result(
-        {"format": form, "files": [str(file) for file in files], **summary_json(summary)},
+        {"format": form, "files": files, **summary_json(summary)},
         facts([("format", form), ("files", ", ".join(map(str, files))), *summary.rows()]),
     )
     console.finish(f"{data.pairs:,} pairs are in {out}.")

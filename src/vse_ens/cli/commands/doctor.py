@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -90,17 +90,18 @@ def _table(findings: list[Finding]) -> Table:
 
 def run_checks() -> list[Finding]:
     """Run all checks, in the order of display."""
+    variables = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
     return [
         Finding("vse-ens", "ok", f"{__version__} in {_PACKAGE}"),
         Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         *(_required(package) for package in required_packages()),
         *(_optional(extra, use) for extra, use in OPTIONAL_PARTS.items()),
-        _cpu(),
-        _same_bits(),
+        _checked("cpu", _cpu),
+        _checked("same bits", _same_bits, failed="the self-test failed: "),
         _cores(),
-        _threads(),
+        Finding("threads", "ok", ", ".join(variables) or "no variable sets a limit"),
         _kernel_cache(),
-        _memory(),
+        _free_space("memory", available_memory(), "free", "close other programs"),
         _free_space("disk", shutil.disk_usage(Path.cwd()).free, f"free in {Path.cwd()}", "free some space"),
         _terminal(),
     ]
@@ -127,15 +128,22 @@ def _requirements() -> Iterator[tuple[str, str]]:
 _MODULES = {"pyyaml": "yaml"}
 
 
-def _required(package: str) -> Finding:
+def _checked(topic: str, check: Callable[[], Finding | str], advice: str = "", failed: str = "") -> Finding:
+    """Return the finding of a check, or what it found to be well; any error means that the topic is broken."""
     try:
+        found = check()
+    except Exception as error:  # noqa: BLE001  # as said
+        return Finding(topic, "broken", f"{failed}{type(error).__name__}: {error}", advice)
+    return Finding(topic, "ok", found) if isinstance(found, str) else found
+
+
+def _required(package: str) -> Finding:
+    def version() -> str:
         # Import it: a wheel for another platform is present but fails here.
         importlib.import_module(_MODULES.get(package, package))
-    except Exception as error:  # noqa: BLE001  # any error means that it does not work
-        return Finding(
-            package, "broken", f"{type(error).__name__}: {error}", f"pip install --force-reinstall {package}"
-        )
-    return Finding(package, "ok", importlib.metadata.version(package))
+        return importlib.metadata.version(package)
+
+    return _checked(package, version, f"pip install --force-reinstall {package}")
 
 
 def _optional(extra: str, use: str) -> Finding:
@@ -151,28 +159,21 @@ def _optional(extra: str, use: str) -> Finding:
     return Finding(extra, "ok", f"{', '.join(present)} (optional, {use})")
 
 
-def _cpu() -> Finding:
+def _cpu() -> str:
     """Find the kind of CPU, which decides the last bits of a model."""
-    try:
-        from vse_ens.model.cpu import cpu_kind
+    from vse_ens.model.cpu import cpu_kind
 
-        return Finding("cpu", "ok", cpu_kind())
-    except Exception as error:  # noqa: BLE001  # as of the required packages, or portable arithmetic that fails
-        return Finding("cpu", "broken", f"{type(error).__name__}: {error}")
+    return cpu_kind()
 
 
-def _same_bits() -> Finding:
+def _same_bits() -> Finding | str:
     """Check on this machine that one image and many, and any number of workers, give the same bits."""
-    try:
-        from vse_ens.experiments.self_test import different_bits
+    from vse_ens.experiments.self_test import different_bits
 
-        different = different_bits()
-    except Exception as error:  # noqa: BLE001  # as above
-        return Finding("same bits", "broken", f"the self-test failed: {type(error).__name__}: {error}")
-    if different:
+    if different := different_bits():
         advice = "report this with the output of vse doctor --json: results depend on the number of images or workers"
         return Finding("same bits", "broken", f"not here: {'; '.join(different)}", advice)
-    return Finding("same bits", "ok", "checked here: one image or many, one worker or three")
+    return "checked here: one image or many, one worker or three"
 
 
 def _cores() -> Finding:
@@ -198,11 +199,6 @@ def cpu_limit(cgroup: Path = Path("/sys/fs/cgroup")) -> float | None:
         except OSError:
             return None
     return None if quota in ("max", "-1") else int(quota) / int(period)
-
-
-def _threads() -> Finding:
-    variables = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    return Finding("threads", "ok", ", ".join(variables) or "no variable sets a limit")
 
 
 def _kernel_cache() -> Finding:
@@ -232,14 +228,9 @@ def writable(folder: Path) -> bool:
         return False
 
 
-def _memory() -> Finding:
-    free = available_memory()
+def _free_space(topic: str, free: int | None, suffix: str, advice: str) -> Finding:
     if free is None:
-        return Finding("memory", "ok", "unknown on this system")
-    return _free_space("memory", free, "free", "close other programs")
-
-
-def _free_space(topic: str, free: int, suffix: str, advice: str) -> Finding:
+        return Finding(topic, "ok", "unknown on this system")
     found = f"{free / (1 << 30):,.1f} GiB {suffix}"
     return Finding(topic, "ok", found) if free >= _MIN_FREE_BYTES else Finding(topic, "warning", found, advice)
 

@@ -83,7 +83,7 @@ def evaluate(
         bins = annotator.reliability(held_out, top=reliability_top, **vars(cluster)) if calibrated else []
         title = "How well held-out labels are found"
         evaluation_page(title, report, bins, top=reliability_top, command=command_line()).write(page)
-    document = {"model": str(model), "test": str(test), **report.to_dict(), "seconds": round(seconds, 3)}
+    document = {"model": model, "test": test, **report.to_dict(), "seconds": round(seconds, 3)}
     console.result(document, Text(str(report)))
     console.finish("Every metric is defined in docs/metrics.md.", "audit", model)
 
@@ -147,9 +147,8 @@ def _ask(annotator: Annotator, count: int, out: Path, said: list[SuggestionVerdi
         lines = csv.writer(file)
         lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
         lines.writerows(("missing", image, label, "", f"{sure:.4f}", "", "") for image, label, sure in chosen)
-    console.result(
-        {"file": str(out), "suggestions": len(chosen)}, facts([("file", str(out)), ("suggestions", f"{len(chosen):,}")])
-    )
+    document = {"file": out, "suggestions": len(chosen)}
+    console.result(document, facts(document.items()))
     console.finish(f"Write accept or reject into the column decision of {out}, then pass it to --verdicts.")
 
 
@@ -163,15 +162,9 @@ def _show(annotator: Annotator, out: Path, said: int, console: Console) -> None:
     by_label = len(found.shares) > 1
     origin = ("given by label" if by_label else "given") if found.is_given else "estimated from the pairs"
     used = found.correction.verdicts
-    document = {
-        "model": str(out),
-        "completeness": found.mean,
-        "given": found.is_given,
-        "by_label": by_label,
-        "verdicts": used,
-    }
-    rows = [("model", str(out)), ("completeness", f"{found.mean:.2f}, {origin}"), ("verdicts", f"{used:,} used")]
-    console.result(document, facts(rows))
+    document = {"model": out, "completeness": found.mean, "given": found.is_given, "by_label": by_label}
+    rows = [("model", out), ("completeness", f"{found.mean:.2f}, {origin}"), ("verdicts", f"{used:,} used")]
+    console.result({**document, "verdicts": used}, facts(rows))
     if said and not used:
         console.note(f"{plural(said, 'verdict')} change nothing: at least {MIN_VERDICTS} on suggestions are needed")
     console.finish("Confidences are now calibrated so.", "annotate", out, annotator.known_.images.id(0))

@@ -34,8 +34,7 @@ def export(
         annotator.export_vectors(out, what)
     vectors = len(annotator.known_.labels if what == "labels" else annotator.known_.images)
     counts = {"vectors": vectors, "dimensions": annotator.embeddings_.dimensions}
-    rows = [("file", str(out)), *((name, f"{count:,}") for name, count in counts.items())]
-    console.result({"file": str(out), "what": what, **counts}, facts(rows))
+    console.result({"file": out, "what": what, **counts}, facts([("file", out), *counts.items()]))
     console.finish(f"{vectors:,} {what[:-1]} vectors are in {out}.", "similar", model, annotator.known_.labels.id(0))
 
 
@@ -69,21 +68,10 @@ def push(
     metrics = {} if evaluation is None else read_metrics(evaluation)
     page = CardFacts(license, dataset, tuple(tag), metrics)
     pushed = push_model(model, repo, facts=page, private=private, revision=revision, message=message)
-    rows = [
-        ("repository", pushed.repo),
-        ("commit", pushed.commit),
-        ("size", f"{pushed.files} files, {pushed.size:,} bytes"),
-    ]
+    shown = {"repository": pushed.repo, "commit": pushed.commit}
     console.result(
-        {
-            "model": str(model),
-            "repository": pushed.repo,
-            "commit": pushed.commit,
-            "url": pushed.url,
-            "files": pushed.files,
-            "bytes": pushed.size,
-        },
-        facts(rows),
+        {"model": model, **shown, "url": pushed.url, "files": pushed.files, "bytes": pushed.size},
+        facts([*shown.items(), ("size", f"{pushed.files} files, {pushed.size:,} bytes")]),
     )
     console.finish(f"{pushed.repo} has the model.", "pull", pushed.repo, "--out", "model-2")
 
@@ -109,6 +97,6 @@ def pull(
         pull_model(repo, out, revision=revision)
     known = load_model(out, console).known_
     counts = {"images": len(known.images), "labels": len(known.labels), "pairs": known.pairs}
-    rows = [("model", str(out)), ("repository", repo), *((name, f"{count:,}") for name, count in counts.items())]
-    console.result({"model": str(out), "repository": repo, "revision": revision, **counts}, facts(rows))
+    where = {"model": out, "repository": repo}
+    console.result({**where, "revision": revision, **counts}, facts([*where.items(), *counts.items()]))
     console.finish(f"{out} has the model of {repo}.", "info", out)

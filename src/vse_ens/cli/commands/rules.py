@@ -63,15 +63,16 @@ def propose(
         write_proposals(proposals, out, defuse_formulas=defuse_formulas)
     numbers = ("images", "share", "exceptions")
     implications = [
-        (one.label, one.implies, f"{one.support:,}", f"{one.confidence:.1%}", f"{one.exceptions:,}")
-        for one in proposals.implications
+        (one.label, one.implies, one.support, f"{one.confidence:.1%}", one.exceptions) for one in proposals.implications
     ]
-    parts: list[Any] = [Text(f"Implications: {listed(len(implications), _ROWS_SHOWN)}")]
-    if implications:
-        parts.append(columns(("label", "implies", *numbers), implications[:_ROWS_SHOWN], numbers=numbers))
-    parts += [Text(), Text(f"Aliases: {listed(len(proposals.aliases), _ROWS_SHOWN)}")]
-    if proposals.aliases:
-        parts.append(columns(("label", "same as", "evidence"), list(map(tuple, proposals.aliases[:_ROWS_SHOWN]))))
+    parts: list[Any] = []
+    for kind, names, rows in (
+        ("Implications", ("label", "implies", *numbers), implications),
+        ("Aliases", ("label", "same as", "evidence"), proposals.aliases),
+    ):
+        parts += [*([Text()] if parts else []), Text(f"{kind}: {listed(len(rows), _ROWS_SHOWN)}")]
+        if rows:
+            parts.append(columns(names, rows[:_ROWS_SHOWN], numbers=numbers))
     following = (
         f"Write accept or reject into the column decision of {out}, then: vse rules apply rules.jsonl {out}"
         if out is not None
@@ -128,12 +129,15 @@ def apply_proposals(
     rules = [number for number, one in zip(numbers, new, strict=True) if one.kind != "rejected"]
     added = sum(number not in before for number in rules)
     rejected = sum(number not in before for number in numbers) - added
-    rows = [("file", str(path)), ("added", plural(added, "rule"))]
-    if rejected:
-        rows.append(("rejected", plural(rejected, "proposal")))
+    rows = [
+        ("file", path),
+        ("added", plural(added, "rule")),
+        ("rejected", plural(rejected, "proposal") if rejected else None),
+        ("in force", plural(len(file.rules), "rule")),
+    ]
     console.result(
-        {"file": str(path), "rules": rules, "added": added, "rejected": rejected, "in_force": len(file.rules)},
-        facts([*rows, ("in force", plural(len(file.rules), "rule"))]),
+        {"file": path, "rules": rules, "added": added, "rejected": rejected, "in_force": len(file.rules)},
+        facts(rows),
         Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"),
     )
 
@@ -206,9 +210,9 @@ def undo_rules(
 
     file = RulesFile(path)
     undone = file.undo(numbers or None, by=by or _user())
-    rows = [("file", str(path)), *((f"rule {one.id}", one.sentence()) for one in undone)]
+    rows = [("file", path), *((f"rule {one.id}", one.sentence()) for one in undone)]
     console.result(
-        {"file": str(path), "undone": [one.id for one in undone], "in_force": len(file.rules)},
+        {"file": path, "undone": [one.id for one in undone], "in_force": len(file.rules)},
         facts([*rows, ("in force", plural(len(file.rules), "rule"))]),
     )
 

@@ -159,21 +159,18 @@ class TuneProgress:
 
 def _show(result: TuneResult, out: Path, report: Path | None, console: Console) -> None:
     best, default = result.best, result.default_trial
-    document = {"out": str(out), "report": None if report is None else str(report), **result.to_dict()}
-    counts = document["counts"]
+    document = {"out": out, "report": report, **result.to_dict()}
+    counts, measured = document["counts"], default is not None and default.value is not None
+    matter = [f"{name} {share:.0%}" for name, share in result.importance.items() if share >= 0.01]
     rows = [
-        ("preset file", str(out)),
+        ("preset file", out),
         ("trials", f"{counts['trials']:,}, of which {counts['pruned']:,} pruned and {counts['failed']:,} failed"),
         ("best", f"{result.metric} {best.value:.4f} on held-out labels (trial {best.number}, epoch {best.best_epoch})"),
+        (result.preset, f"{result.metric} {default.value:.4f}" if default is not None and measured else None),
+        ("settings", ", ".join(f"{name} {value}" for name, value in result.settings().items())),
+        ("importance", ", ".join(matter) if result.importance else None),
+        ("study", result.study),
+        ("report", report),
     ]
-    if default is not None and default.value is not None:
-        rows.append((result.preset, f"{result.metric} {default.value:.4f}"))
-    rows.append(("settings", ", ".join(f"{name} {value}" for name, value in result.settings().items())))
-    if result.importance:
-        matter = [f"{name} {share:.0%}" for name, share in result.importance.items() if share >= 0.01]
-        rows.append(("importance", ", ".join(matter)))
-    rows.append(("study", str(result.study)))
-    if report is not None:
-        rows.append(("report", str(report)))
     console.result(document, facts(rows))
     console.finish(f"The settings are in {out}.", "train", "PAIRS", "--preset", out, "--out", "model")

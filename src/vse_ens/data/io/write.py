@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from vse_ens.storage.atomic import replace_file, replace_files
 _SCHEMA = pa.schema({"image": pa.large_string(), "label": pa.large_string()})
 # Pairs per row group, approximately.
 _GROUP_PAIRS = 1 << 20
+_BLOCK_ROWS = 1_000  # rows that become text at a time
 # A cell that starts with one of these may be run: = and @ start a formula or function, + and - too in most programs,
 # and a tab or carriage return is dropped first.
 _STARTS = "=+-@\t\r"
@@ -62,6 +65,26 @@ def table_writer(path: Path, form: str, schema: pa.Schema) -> Iterator[Callable[
 def to_json(value: dict[str, Any]) -> str:
     """Return a row as JSON in one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def text_lines(
+    form: str, names: Sequence[str], rows: Iterable[Sequence[str]], *, defuse_formulas: bool = False
+) -> Iterator[str]:
+    """Yield rows of text as CSV with a header, or as JSON lines, in blocks of lines.
+
+    ``defuse_formulas`` puts an apostrophe before text in CSV that a spreadsheet would run as a formula.
+    """
+    if form == "csv":
+        yield f"{','.join(names)}\n"
+    left = iter(rows)
+    while some := list(islice(left, _BLOCK_ROWS)):
+        text = io.StringIO()
+        if form == "csv":
+            safe = (map(defuse, row) for row in some) if defuse_formulas else some
+            csv.writer(text, lineterminator="\n").writerows(safe)
+        else:
+            text.writelines(f"{to_json(dict(zip(names, row, strict=True)))}\n" for row in some)
+        yield text.getvalue()
 
 
 def write_pairs(path: Path, data: Annotations, progress: Callable[[int], None] | None = None) -> None:

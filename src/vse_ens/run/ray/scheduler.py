@@ -29,6 +29,7 @@ class _Call:
     """When the worker began it, by the local clock."""
 
 
+@dataclass(eq=False)
 class TaskScheduler:
     """Distributes tasks to workers and yields the results in order.
 
@@ -36,23 +37,16 @@ class TaskScheduler:
     task function and a reference to its settings. ``timeout`` is the number of seconds that the first task may take.
     """
 
-    def __init__(
-        self,
-        ray: Any,
-        workers: list[Worker],
-        replace: Callable[[list[Worker]], None],
-        task_fn: tuple[str, Any],
-        tasks: Sequence[Payload],
-        timeout: float,
-    ) -> None:
-        self._ray = ray
-        self._workers = workers
-        self._replace = replace
-        self._task_fn = task_fn
-        self._tasks = tasks
-        self._timeout = timeout
+    ray: Any
+    workers: list[Worker]
+    replace: Callable[[list[Worker]], None]
+    task_fn: tuple[str, Any]
+    tasks: Sequence[Payload]
+    timeout: float
+
+    def __post_init__(self) -> None:
         self._longest = 0.0
-        self._queue = list(range(len(tasks)))
+        self._queue = list(range(len(self.tasks)))
         self._prepared: set[Worker] = set()
         self._calls: dict[Any, _Call] = {}
         self._losses = 0
@@ -60,7 +54,7 @@ class TaskScheduler:
     def results(self) -> Iterator[Payload]:
         """Yield the results in the order of the tasks."""
         done: dict[int, Payload] = {}
-        for number in range(len(self._tasks)):
+        for number in range(len(self.tasks)):
             while number not in done:
                 self._submit(number)
                 done |= self._collect()
@@ -68,13 +62,13 @@ class TaskScheduler:
 
     def close(self) -> None:
         """Release the task functions of the workers."""
-        for worker in self._prepared & set(self._workers):
+        for worker in self._prepared & set(self.workers):
             worker.actor.close_tasks.remote()
 
     def _submit(self, next_number: int) -> None:
-        limit = next_number + _TASKS_AHEAD * len(self._workers)
+        limit = next_number + _TASKS_AHEAD * len(self.workers)
         for _ in range(_QUEUED_PER_WORKER):
-            for worker in self._workers:
+            for worker in self.workers:
                 if self._queue and self._queue[0] < limit and len(self._tasks_of(worker)) < _QUEUED_PER_WORKER:
                     self._start(heapq.heappop(self._queue), worker)
 
@@ -82,23 +76,23 @@ class TaskScheduler:
         now = time.monotonic()
         if worker not in self._prepared:
             self._prepared.add(worker)
-            self._calls[worker.actor.open_tasks.remote(*self._task_fn)] = _Call(None, worker, now)
-        self._calls[worker.actor.run_task.remote(self._tasks[number])] = _Call(number, worker, now)
+            self._calls[worker.actor.open_tasks.remote(*self.task_fn)] = _Call(None, worker, now)
+        self._calls[worker.actor.run_task.remote(self.tasks[number])] = _Call(number, worker, now)
 
     def _collect(self) -> dict[int, Payload]:
         """Wait for at least one call; return the results that are there, and replace lost workers."""
-        timeout = min(self._timeout, max(MIN_TIMEOUT, TIMEOUT_FACTOR * self._longest) if self._longest else math.inf)
+        timeout = min(self.timeout, max(MIN_TIMEOUT, TIMEOUT_FACTOR * self._longest) if self._longest else math.inf)
         # A worker executes its calls in order: it is at the first one.
         first = {call.worker: call for call in reversed(self._calls.values())}
         end = min(call.started for call in first.values()) + timeout
-        ready, _ = self._ray.wait(list(self._calls), timeout=max(0.0, end - time.monotonic()))
+        ready, _ = self.ray.wait(list(self._calls), timeout=max(0.0, end - time.monotonic()))
         now = time.monotonic()
         results: dict[int, Payload] = {}
         lost = set() if ready else {call.worker for call in first.values() if now - call.started >= timeout}
         for reference in ready:
             call = self._calls[reference]
             try:
-                result = get_result(self._ray, reference, MIN_TIMEOUT)
+                result = get_result(self.ray, reference, MIN_TIMEOUT)
             except WorkerLost:
                 lost.add(call.worker)
                 continue
@@ -123,7 +117,7 @@ class TaskScheduler:
                 del self._calls[reference]
                 if call.number is not None:
                     heapq.heappush(self._queue, call.number)
-        self._replace(list(lost))
+        self.replace(list(lost))
 
     def _tasks_of(self, worker: Worker) -> list[_Call]:
         return [call for call in self._calls.values() if call.worker is worker and call.number is not None]

@@ -92,12 +92,8 @@ def controls(config: str) -> tuple[Control, ...]:
     found: list[Control] = []
     for element in root.iter():
         name, to_name = element.get("name", ""), element.get("toName", "")
-        if (
-            element.tag in ("Choices", "Taxonomy")
-            and name
-            and to_name in variables
-            and not _is_true(element, "perRegion")
-        ):
+        chooses = element.tag in ("Choices", "Taxonomy") and not _is_true(element, "perRegion")
+        if chooses and name and to_name in variables:
             if len(found) == MAX_CONTROLS:
                 raise ConfigError(f"the labeling interface has more than {MAX_CONTROLS} tags with choices; use fewer")
             _check_length("name", max(len(name), len(to_name), len(variables[to_name])))
@@ -107,26 +103,19 @@ def controls(config: str) -> tuple[Control, ...]:
 
 
 def _control(element: ET.Element, name: str, to_name: str, variable: str, room: int) -> Control:
-    if element.tag == "Choices":
-        single = not element.get("choice", "single").startswith("multiple")
+    flat = element.tag == "Choices"
+    if flat:
+        top = _TOP if element.get("choice", "single").startswith("multiple") else 1
         listed = _flat(element)
-        top = 1 if single else _TOP
     else:
-        listed = _nested(element, (), element.get("pathSeparator") or "/", _is_true(element, "leafsOnly"))
         top = max(1, int(_number(element, "maxUsages", maximum=_TOP) or _TOP))
+        listed = _nested(element, (), element.get("pathSeparator") or "/", _is_true(element, "leafsOnly"))
     choices = tuple(islice(listed, room + 1))
     if len(choices) > room:
         raise ConfigError(f"the labeling interface has more than {MAX_CHOICES:,} choices; use fewer")
-    return Control(
-        "choices" if element.tag == "Choices" else "taxonomy",
-        name,
-        to_name,
-        variable,
-        choices,
-        top,
-        # The attribute that Label Studio's own backends use.
-        _number(element, "model_score_threshold", maximum=1.0),
-    )
+    # The attribute that Label Studio's own backends use.
+    threshold = _number(element, "model_score_threshold", maximum=1.0)
+    return Control("choices" if flat else "taxonomy", name, to_name, variable, choices, top, threshold)
 
 
 def _flat(element: ET.Element) -> Iterator[Choice]:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
@@ -14,7 +12,7 @@ from msgspec import UNSET, Meta, Struct
 from starlette.responses import Response
 
 from vse_ens.service.label_studio.config import MAX_CONFIG_LENGTH, controls
-from vse_ens.service.label_studio.tasks import Task, TaskPredictor
+from vse_ens.service.label_studio.tasks import TaskPredictor
 from vse_ens.service.label_studio.webhook import ACTIONS, VERSION_PREFIX, parse_webhook, store_annotations
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations, encoded
@@ -81,59 +79,39 @@ class WebhookResponse(Answer):
     result: Annotated[dict[str, list[int]], doc("Numbers of the stored events.")] = msgspec.field(default_factory=dict)
 
 
-def operations(service: Service) -> Operations:
-    """Return the routes that Label Studio calls; connect a project to the address of the service to use them."""
-    api = Operations("label studio")
-    models = service.models
-
-    @api.post("/setup")
-    async def setup(request: SetupRequest) -> SetupResponse:
-        """Check the labeling interface and return the version of the model."""
-        served = await models.current()
-        if request.schema.strip():
-            await service.compute.run(controls, request.schema)
-        return SetupResponse(model_version=_version(served))
-
-    @api.post("/predict")
-    async def predict(request: PredictRequest) -> PredictResponse:
-        """Select the labels that images have now, and probable ones, among choices of `Choices` and `Taxonomy` tags."""
-        served = await models.current()
-        response = await service.compute.run(_predict, served, request.tasks, request.label_config)
-        suggested = (result["meta"]["suggested"] for one in response.results for result in one.result)
-        service.metrics.suggestions.inc(sum(map(len, suggested)))
-        return response
-
-    @api.post("/webhook", status=201, responses={200: {"model": WebhookResponse, "description": "OK"}})
-    async def webhook(request: WebhookRequest) -> WebhookResponse | Response:
-        """Store the choices of an annotation as feedback; events not about annotations are ignored."""
-        if request.action not in ACTIONS:
-            return encoded(WebhookResponse(status="Unknown event"))
-        feedback, served = service.require_feedback(), await models.current()
-        annotations = await service.compute.run(
-            parse_webhook, served.labels, request.action, msgspec.to_builtins(request)
-        )
-        recorded = await service.disk.run(store_annotations, feedback, served.fingerprint, annotations)
-        service.metrics.feedback.labels("accept").inc(len(recorded.accepted))
-        service.metrics.feedback.labels("undo").inc(len(recorded.undone))
-        return WebhookResponse(status="ok", result=asdict(recorded))
-
-    return api
+operations = Operations("label studio")
 
 
-def _version(served: ServedModel) -> str:
-    return VERSION_PREFIX + served.fingerprint
+@operations.post("/setup")
+def setup(served: ServedModel, request: SetupRequest) -> SetupResponse:
+    """Check the labeling interface and return the version of the model."""
+    if request.schema.strip():
+        controls(request.schema)
+    return SetupResponse(model_version=VERSION_PREFIX + served.fingerprint)
 
 
-def _predict(served: ServedModel, tasks: Sequence[Task], config: str) -> PredictResponse:
-    predictors = [TaskPredictor(served, control) for control in controls(config)]
-    by_control = [predictor.results(tasks) for predictor in predictors]
+@operations.post("/predict")
+def predict(service: Service, served: ServedModel, request: PredictRequest) -> PredictResponse:
+    """Select the labels that images have now, and probable ones, among choices of `Choices` and `Taxonomy` tags."""
+    by_control = [TaskPredictor(served, control).results(request.tasks) for control in controls(request.label_config)]
     predictions = []
-    for index in range(len(tasks)):
+    for index in range(len(request.tasks)):
         result = [one for results in by_control if (one := results[index]) is not None]
         scores = [one["score"] for one in result if one["score"] is not None]
-        predictions.append(
-            Prediction(
-                result=result, score=sum(scores) / len(scores) if scores else None, model_version=_version(served)
-            )
-        )
+        mean = sum(scores) / len(scores) if scores else None
+        predictions.append(Prediction(result=result, score=mean, model_version=VERSION_PREFIX + served.fingerprint))
+        service.metrics.suggestions.inc(sum(len(one["meta"]["suggested"]) for one in result))
     return PredictResponse(results=predictions)
+
+
+@operations.post("/webhook", status=201, responses={200: {"model": WebhookResponse, "description": "OK"}})
+async def webhook(service: Service, request: WebhookRequest) -> WebhookResponse | Response:
+    """Store the choices of an annotation as feedback; events not about annotations are ignored."""
+    if request.action not in ACTIONS:
+        return encoded(WebhookResponse(status="Unknown event"))
+    feedback, served = service.require_feedback(), await service.models.current()
+    annotations = await service.compute.run(parse_webhook, served.labels, request.action, msgspec.to_builtins(request))
+    recorded = await service.disk.run(store_annotations, feedback, served.fingerprint, annotations)
+    service.metrics.feedback.labels("accept").inc(len(recorded["accepted"]))
+    service.metrics.feedback.labels("undo").inc(len(recorded["undone"]))
+    return WebhookResponse(status="ok", result=recorded)

@@ -101,24 +101,14 @@ class TaskPredictor:
         known = self._known.labels.numbers(same, missing="minus-one") >= 0
         self._allow = [label for label, is_known in zip(same, known.tolist(), strict=True) if is_known]
 
-    @property
-    def _min_confidence(self) -> float:
-        """Minimum confidence of a suggestion; for a single choice the best is selected regardless."""
-        if self._control.min_confidence is not None:
-            return self._control.min_confidence
-        return _MIN_CONFIDENCE if self._served.annotator.calibration_ is not None and self._control.top > 1 else 0.0
-
     def results(self, tasks: Sequence[Task]) -> list[dict[str, Any] | None]:
         """Return a result in Label Studio's format per task, or None if there is nothing to select."""
-        images = [self._image_labels(task) for task in tasks]
-        found = suggest(
-            self._served,
-            [one for one in images if one is not None],
-            top=self._control.top,
-            allow=self._allow,
-            min_confidence=self._min_confidence,
-        )
-        suggestions = iter(found)
+        control, images = self._control, [self._image_labels(task) for task in tasks]
+        least = control.min_confidence
+        if least is None:  # of a single choice, the best is selected in any case
+            least = _MIN_CONFIDENCE if self._served.annotator.calibration_ is not None and control.top > 1 else 0.0
+        known = [one for one in images if one is not None]
+        suggestions = iter(suggest(self._served, known, top=control.top, allow=self._allow, min_confidence=least))
         return [None if one is None else self._result(one, next(suggestions)) for one in images]
 
     def _image_labels(self, task: Task) -> ImageLabels | None:

@@ -40,14 +40,6 @@ class Annotation:
     """The fingerprint of the model whose prediction the person saw."""
 
 
-@dataclass
-class RecordedEvents:
-    """Numbers of the stored events."""
-
-    accepted: list[int] = field(default_factory=list)
-    undone: list[int] = field(default_factory=list)
-
-
 def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
     """Return the annotations of a webhook; all are read before any is stored."""
     project = mapping(payload.get("project"))
@@ -79,16 +71,19 @@ def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any
     return parsed
 
 
-def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Annotation]) -> RecordedEvents:
-    """Accept the chosen labels and undo those that are no longer chosen, all of them or none."""
-    recorded = RecordedEvents()
+def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Annotation]) -> dict[str, list[int]]:
+    """Accept the chosen labels and undo those that are no longer chosen, all or none; return the events of both."""
+    accepted: list[int] = []
+    undone: list[int] = []
     with feedback.batch() as batch:
         for one in annotations:
-            for event in batch.events_of_reference(one.reference):
-                if event.image != one.image or event.label not in one.labels:
-                    recorded.undone.append(batch.undo(event.event, by=one.by, model=one.model or model))
+            undone += [
+                batch.undo(event.event, by=one.by, model=one.model or model)
+                for event in batch.events_of_reference(one.reference)
+                if event.image != one.image or event.label not in one.labels
+            ]
             for label, confidence in one.labels.items():
-                event_number = batch.add(
+                number = batch.add(
                     one.image,
                     label,
                     "accept",
@@ -98,10 +93,10 @@ def store_annotations(feedback: Feedback, model: str, annotations: Sequence[Anno
                     model=one.model or model,
                     reference=one.reference,
                 )
-                recorded.accepted.append(event_number)
-            if len(recorded.accepted) + len(recorded.undone) > MAX_EVENTS:
+                accepted.append(number)
+            if len(accepted) + len(undone) > MAX_EVENTS:
                 raise _too_large()
-    return recorded
+    return {"accepted": accepted, "undone": undone}
 
 
 def _too_large() -> ConfigError:
@@ -145,18 +140,20 @@ def _confidences(prediction: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _annotations(payload: Mapping[str, Any], action: str) -> list[Mapping[str, Any]]:
-    given = payload.get("annotation", payload.get("annotations"))
-    listed = given if isinstance(given, list) else [given]
+    listed = _listed(payload.get("annotation", payload.get("annotations")))
     for one in listed:
         if not isinstance(one, Mapping) or not isinstance(one.get("id"), int):
             raise ConfigError(f"the webhook {action} has no annotation with an id; enable the payload in Label Studio")
     return listed
 
 
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else [given]
+
+
 def _tasks(payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     """Return a function from an annotation to its task; a webhook with one task may leave out its number."""
-    given = payload.get("task", payload.get("tasks"))
-    listed = mappings(given if isinstance(given, list) else [given])
+    listed = mappings(_listed(payload.get("task", payload.get("tasks"))))
     if len(listed) == 1:
         return lambda _: listed[0]
     by_id = {one.get("id"): one for one in listed if isinstance(one.get("id"), int)}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from vse_ens.data.collections.pictures import DRAWN
@@ -17,7 +16,7 @@ from vse_ens.service.models import ServedModel
 from vse_ens.service.pictures.cache import ThumbnailCache, default_cache_folder
 from vse_ens.service.pictures.sources import FilePictures, PictureSource, read_source, source_for
 from vse_ens.service.pictures.thumbnail import check_pillow, media_type
-from vse_ens.service.settings import Settings
+from vse_ens.service.settings import Settings, origin_of
 
 PictureSize = Literal[160, 320, 640, 1280]
 """The sizes of thumbnails: the longer side in pixels."""
@@ -36,9 +35,12 @@ class Thumbnail(NamedTuple):
     media_type: str
 
 
-class _HasPicture(Protocol):
+class _Image(Protocol):
     image: str
     url: str | None
+
+
+HasPicture = TypeVar("HasPicture", bound=_Image)
 
 
 class PictureService:
@@ -63,9 +65,9 @@ class PictureService:
     @property
     def origins(self) -> frozenset[str]:
         """Schemes and hosts from which the page may load pictures, besides its own."""
-        template = {self._settings.image_origin} if self._settings.image_origin else set()
+        given = origin_of(self._settings.image_url or "")
         source = self._chosen[1] if self._chosen is not None else None
-        return frozenset(template) | (source.origins if source is not None else frozenset())
+        return frozenset([given] if given else ()) | (source.origins if source is not None else frozenset())
 
     def source(self, served: ServedModel) -> PictureSource | None:
         """Return the source of a model's pictures, or None if there are none."""
@@ -80,16 +82,17 @@ class PictureService:
     def url(self, served: ServedModel, image: str) -> str | None:
         """Return the address of an image's picture; None if there is none."""
         if self._settings.image_url is not None:
-            return self._settings.picture_url(image)
+            return self._settings.image_url.replace("{image}", quote(image, safe="/"))
         source = self.source(served)
         if source is None or image not in served.annotator.known_.images:
             return None
         return source.url(image) or PICTURE_TEMPLATE.replace("{image}", quote(image, safe=""))
 
-    def add_urls(self, served: ServedModel, found: Iterable[_HasPicture]) -> None:
-        """Set the addresses of the pictures of images in a response."""
+    def with_urls(self, served: ServedModel, found: list[HasPicture]) -> list[HasPicture]:
+        """Set the addresses of the pictures of images in a response, and return the images."""
         for one in found:
             one.url = self.url(served, one.image)
+        return found
 
     async def thumbnail(self, served: ServedModel, image: str, size: int, etag: str = "") -> Thumbnail:
         """Return the picture of an image, from the cache if possible; its content is empty if it has the ``etag``."""

@@ -76,7 +76,8 @@ def make_thumbnail(file: BinaryIO, size: int) -> bytes:
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
         raise ApiError(415, "the picture has too many pixels to be shown") from None
     except Exception as error:  # noqa: BLE001  # a damaged file may raise anything in Pillow
-        raise ApiError(415, f"the picture is damaged or incomplete: {_one_line(error)}") from None
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ApiError(415, f"the picture is damaged or incomplete: {reason}") from None
 
 
 def encode(image: Image.Image) -> bytes:
@@ -180,21 +181,9 @@ def _plain(image: Image.Image) -> Image.Image:
 
     if image.mode.startswith("I"):  # 16 bits
         return Image.fromarray(np.clip(np.asarray(image) >> 8, 0, 255).astype(np.uint8))
-    return _on_white(image.convert("RGBA")) if _has_alpha(image) else image.convert("RGB")
-
-
-def _has_alpha(image: Image.Image) -> bool:
-    return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
-
-
-def _on_white(image: Image.Image) -> Image.Image:
-    from PIL import Image
-
-    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
+    return image.convert("RGB")
 
 
 @cache

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import unquote
 
 from msgspec import Meta
 from starlette.responses import StreamingResponse
 
-from vse_ens.data.feedback.store import Event
-from vse_ens.data.feedback.verdicts import NewVerdict
-from vse_ens.data.io.write import defuse
+from vse_ens.data.feedback.verdicts import Feedback, NewVerdict
+from vse_ens.data.io.write import text_lines
 from vse_ens.service import schemas
+from vse_ens.service.models import ServedModel
 from vse_ens.service.openapi import plain_text
 from vse_ens.service.operations import Header, Operations
 from vse_ens.service.routes.images import image_state
@@ -36,23 +31,14 @@ User = Annotated[
 
 _ANONYMOUS = "anonymous"
 
-_EXAMPLES: Any = {
-    "accept a suggestion": {
-        "value": {"image": "img_0000001", "label": "beach", "verdict": "accept", "confidence": 0.62}
-    },
-    "reject a label": {"value": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"}},
+_EXAMPLES = {
+    "accept a suggestion": {"image": "img_0000001", "label": "beach", "verdict": "accept", "confidence": 0.62},
+    "reject a label": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"},
 }
-_BATCH_EXAMPLES: Any = {
-    "a label for several images": {
-        "value": {
-            "events": [
-                {"image": "img_0000001", "label": "beach", "verdict": "accept"},
-                {"image": "img_0000002", "label": "beach", "verdict": "reject"},
-            ]
-        }
-    }
-}
-_UNDO_EXAMPLES: Any = {"one verdict": {"value": {"event": 1}}, "a batch": {"value": {"batch": 1}}}
+_VERDICTS = [
+    {"image": "img_0000001", "label": "beach", "verdict": "accept"},
+    {"image": "img_0000002", "label": "beach", "verdict": "reject"},
+]
 _STREAMED = plain_text(
     "One line per pair.",
     {
@@ -61,99 +47,86 @@ _STREAMED = plain_text(
     },
 )
 _COLUMNS: tuple[str, ...] = ("image", "label", "by", "at", "model")
-_PIECE = 1_000  # pairs sent at a time
 _TOP = 12  # suggestions in the returned state of an image
 
-
-def operations(service: Service) -> Operations:
-    """Return the feedback routes; an event is on disk before its response is sent."""
-    api = Operations("feedback")
-    models, disk = service.models, service.disk
-
-    @api.post("/api/feedback", examples=_EXAMPLES)
-    async def add(request: schemas.FeedbackRequest, by: User = _ANONYMOUS) -> schemas.FeedbackResponse:
-        """Accept or reject a label; a rejected label is removed from the image and not suggested again."""
-        feedback, served = service.require_feedback(), await models.current()
-        event = await disk.run(
-            feedback.add,
-            request.image,
-            request.label,
-            request.verdict,
-            by=by,
-            source=request.source,
-            confidence=request.confidence,
-            model=served.fingerprint,
-        )
-        service.metrics.feedback.labels(request.verdict).inc()
-        service.learn(1)
-        return schemas.FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
-
-    @api.post("/api/feedback/batch", examples=_BATCH_EXAMPLES)
-    async def add_batch(request: schemas.BatchRequest, by: User = _ANONYMOUS) -> schemas.BatchResponse:
-        """Accept or reject labels of many images together: all verdicts are stored or none."""
-        feedback, served = service.require_feedback(), await models.current()
-        verdicts = [NewVerdict(one.image, one.label, one.verdict, one.confidence) for one in request.events]
-        result = await disk.run(feedback.add_batch, verdicts, by=by, source=request.source, model=served.fingerprint)
-        for verdict in ("accept", "reject"):
-            # Those that were in force already are counted too: which ones they are is known to the file only.
-            service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in verdicts))
-        service.learn(result.stored)
-        return schemas.BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
-
-    @api.post("/api/feedback/undo", examples=_UNDO_EXAMPLES)
-    async def undo(
-        request: schemas.UndoRequest, by: User = _ANONYMOUS
-    ) -> schemas.FeedbackResponse | schemas.BatchUndoResponse:
-        """Undo an event or all events of a batch; the previous verdicts are in force again."""
-        feedback, served = service.require_feedback(), await models.current()
-        if request.batch is not None:
-            undone_batch = await disk.run(feedback.undo_batch, request.batch, by=by, model=served.fingerprint)
-            service.metrics.feedback.labels("undo").inc(undone_batch.undone)
-            return schemas.BatchUndoResponse(
-                batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped
-            )
-        event = await disk.run(feedback.undo, request.event or 0, by=by, model=served.fingerprint)
-        service.metrics.feedback.labels("undo").inc()
-        [undone] = await disk.run(feedback.events, event - 1, 1)
-        return schemas.FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
-
-    @api.get("/api/feedback")
-    async def events(after: Offset = 0, limit: Limit = 100) -> schemas.EventsResponse:
-        """List events in order, starting after number `after`."""
-        found = await disk.run(service.require_feedback().events, after, limit)
-        return schemas.EventsResponse(
-            events=[
-                schemas.FeedbackEvent(*(getattr(one, name) for name in schemas.FeedbackEvent.__struct_fields__))
-                for one in found
-            ],
-            next=found[-1].event if found else after,
-        )
-
-    @api.get("/api/feedback/pairs", responses=_STREAMED)
-    async def pairs(
-        format: Literal["csv", "jsonl"] = "csv",  # noqa: A002  # the name of the query parameter
-        defuse_formulas: bool = False,
-    ) -> StreamingResponse:
-        """Download the accepted pairs in force, as training data or for other programs.
-
-        `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
-        """
-        events = service.require_feedback().pairs()
-        return disk.download(f"pairs.{format}", _pieces(events, format, defuse if defuse_formulas else str))
-
-    return api
+operations = Operations("feedback")
 
 
-def _pieces(events: Iterable[Event], format: str, safe: Callable[[str], str]) -> Iterator[str]:  # noqa: A002
-    """Yield lines of a CSV file with a header, or of JSON."""
-    rows = ((one.image, one.label, one.by, one.at, one.model) for one in events)
-    if format == "csv":
-        yield f"{','.join(_COLUMNS)}\n"
-    while some := list(islice(rows, _PIECE)):
-        text = io.StringIO()
-        if format == "csv":
-            csv.writer(text, lineterminator="\n").writerows(map(safe, row) for row in some)
-        else:
-            lines = (json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) for row in some)
-            text.writelines(f"{line}\n" for line in lines)
-        yield text.getvalue()
+@operations.post("/api/feedback", examples=_EXAMPLES)
+async def add(
+    service: Service, feedback: Feedback, served: ServedModel, request: schemas.FeedbackRequest, by: User = _ANONYMOUS
+) -> schemas.FeedbackResponse:
+    """Accept or reject a label; a rejected label is removed from the image and not suggested again."""
+    event = await service.disk.run(
+        feedback.add,
+        request.image,
+        request.label,
+        request.verdict,
+        by=by,
+        source=request.source,
+        confidence=request.confidence,
+        model=served.fingerprint,
+    )
+    service.metrics.feedback.labels(request.verdict).inc()
+    service.learn(1)
+    return schemas.FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
+
+
+@operations.post("/api/feedback/batch", examples={"a label for several images": {"events": _VERDICTS}})
+async def add_batch(
+    service: Service, feedback: Feedback, served: ServedModel, request: schemas.BatchRequest, by: User = _ANONYMOUS
+) -> schemas.BatchResponse:
+    """Accept or reject labels of many images together: all verdicts are stored or none."""
+    verdicts = [NewVerdict(one.image, one.label, one.verdict, one.confidence) for one in request.events]
+    result = await service.disk.run(
+        feedback.add_batch, verdicts, by=by, source=request.source, model=served.fingerprint
+    )
+    for verdict in ("accept", "reject"):
+        # Those that were in force already are counted too: which ones they are is known to the file only.
+        service.metrics.feedback.labels(verdict).inc(sum(one.verdict == verdict for one in verdicts))
+    service.learn(result.stored)
+    return schemas.BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
+
+
+@operations.post("/api/feedback/undo", examples={"one verdict": {"event": 1}, "a batch": {"batch": 1}})
+async def undo(
+    service: Service, feedback: Feedback, served: ServedModel, request: schemas.UndoRequest, by: User = _ANONYMOUS
+) -> schemas.FeedbackResponse | schemas.BatchUndoResponse:
+    """Undo an event or all events of a batch; the previous verdicts are in force again."""
+    if request.batch is not None:
+        undone_batch = await service.disk.run(feedback.undo_batch, request.batch, by=by, model=served.fingerprint)
+        service.metrics.feedback.labels("undo").inc(undone_batch.undone)
+        return schemas.BatchUndoResponse(batch=request.batch, undone=undone_batch.undone, skipped=undone_batch.skipped)
+    event = await service.disk.run(feedback.undo, request.event or 0, by=by, model=served.fingerprint)
+    service.metrics.feedback.labels("undo").inc()
+    [undone] = await service.disk.run(feedback.events, event - 1, 1)
+    return schemas.FeedbackResponse(event=event, state=await image_state(service, served, undone.image, _TOP))
+
+
+@operations.get("/api/feedback", executor="disk")
+def events(feedback: Feedback, after: Offset = 0, limit: Limit = 100) -> schemas.EventsResponse:
+    """List events in order, starting after number `after`."""
+    found = feedback.events(after, limit)
+    return schemas.EventsResponse(
+        events=[
+            schemas.FeedbackEvent(*(getattr(one, name) for name in schemas.FeedbackEvent.__struct_fields__))
+            for one in found
+        ],
+        next=found[-1].event if found else after,
+    )
+
+
+@operations.get("/api/feedback/pairs", responses=_STREAMED)
+async def pairs(
+    service: Service,
+    feedback: Feedback,
+    format: Literal["csv", "jsonl"] = "csv",  # noqa: A002  # the name of the query parameter
+    defuse_formulas: bool = False,
+) -> StreamingResponse:
+    """Download the accepted pairs in force, as training data or for other programs.
+
+    `defuse_formulas` puts an apostrophe before text in a CSV file that a spreadsheet would run as a formula.
+    """
+    rows = (tuple(getattr(event, name) for name in _COLUMNS) for event in feedback.pairs())
+    lines = text_lines(format, _COLUMNS, rows, defuse_formulas=defuse_formulas)
+    return service.disk.download(f"pairs.{format}", lines)

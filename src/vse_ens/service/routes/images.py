@@ -17,11 +17,9 @@ from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
 from vse_ens.service.suggest import MAX_REASONS, shown, suggest
 
-_TOGETHER_EXAMPLES: Any = {"two images": {"value": {"images": ["img_0000001", "img_0000002"], "top": 5}}}
-
+_TOGETHER_EXAMPLES = {"two images": {"images": ["img_0000001", "img_0000002"], "top": 5}}
 # Pictures seldom change; afterwards the browser asks with the ETag.
 _CACHE_CONTROL = "private, max-age=3600"
-
 
 _PICTURE = {"schema": {"type": "string", "format": "binary"}}
 _RESPONSES: dict[int, dict[str, Any]] = {
@@ -34,51 +32,21 @@ _RESPONSES: dict[int, dict[str, Any]] = {
     415: {"description": "The file is not an image, or it is damaged or too large."},
 }
 
+operations = Operations("catalog")
 
-def operations(service: Service) -> Operations:
-    """Return the routes of images."""
-    api = Operations("catalog")
 
-    @api.get("/api/image")
-    async def image(
-        id: ImageId,  # noqa: A002  # the name of the query parameter
-        top: Top = 12,
-        all_reasons: Annotated[bool, doc("All reasons, not only the first few.")] = False,
-    ) -> schemas.ImageState:
-        """Return the current state of an image, with suggestions from its current labels."""
-        served = await service.models.current()
-        if not served.labels.of(id).settled:
-            await service.check_known(served.annotator.known_.images, [id])
-        return await image_state(service, served, id, top, all_reasons=all_reasons)
-
-    @api.post("/api/together", examples=_TOGETHER_EXAMPLES)
-    async def together(
-        request: schemas.TogetherRequest,
-    ) -> schemas.TogetherResponse:
-        """Return the current labels of several images, and the labels that most of them probably lack."""
-        served = await service.models.current()
-        images = list(dict.fromkeys(request.images))
-        await service.check_known(served.annotator.known_.images, images)
-        response = await service.compute.run(_together, served, images, request.top)
-        service.pictures.add_urls(served, response.images)
-        return response
-
-    @api.get("/api/picture", errors=(401, 403, 404, 415, 422, 503), responses=_RESPONSES)
-    async def picture(
-        image: ImageId,
-        size: Annotated[PictureSize, doc("Longer side in pixels.")] = 320,
-        if_none_match: Annotated[str, Header("If-None-Match")] = "",
-    ) -> Response:
-        """Return a thumbnail of the picture of an image, if the service was started with pictures."""
-        served = await service.models.current()
-        await service.check_known(served.annotator.known_.images, [image])
-        found = await service.pictures.thumbnail(served, image, size, if_none_match.removeprefix("W/").strip('"'))
-        headers = {"ETag": f'"{found.etag}"', "Cache-Control": _CACHE_CONTROL}
-        if not found.content:
-            return Response(status_code=304, headers=headers)
-        return Response(found.content, headers=headers, media_type=found.media_type)
-
-    return api
+@operations.get("/api/image")
+async def image(
+    service: Service,
+    served: ServedModel,
+    id: ImageId,  # noqa: A002  # the name of the query parameter
+    top: Top = 12,
+    all_reasons: Annotated[bool, doc("All reasons, not only the first few.")] = False,
+) -> schemas.ImageState:
+    """Return the current state of an image, with suggestions from its current labels."""
+    if not served.labels.of(id).settled:
+        await service.check_known(served, id)
+    return await image_state(service, served, id, top, all_reasons=all_reasons)
 
 
 async def image_state(
@@ -96,14 +64,18 @@ async def image_state(
         model=served.fingerprint,
         image=image,
         known=now.number is not None,
-        labels=[schemas.LabelInForce(**one._asdict()) for one in now.labels],
+        labels=[*map(schemas.LabelInForce.of, now.labels)],
         rejected=[schemas.RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
         suggestions=[shown(one, now.naming, True, most) for one in suggestions],
         url=service.pictures.url(served, image),
     )
 
 
-def _together(served: ServedModel, images: list[str], top: int) -> schemas.TogetherResponse:
+@operations.post("/api/together", examples=_TOGETHER_EXAMPLES)
+def together(service: Service, served: ServedModel, request: schemas.TogetherRequest) -> schemas.TogetherResponse:
+    """Return the current labels of several images, and the labels that most of them probably lack."""
+    images = list(dict.fromkeys(request.images))
+    served.annotator.known_.images.numbers(images)  # an error if one is unknown
     states = served.labels.of_images(images)
     labels = Counter(label for one in states for label in one.names)
     found: dict[str, list[Suggestion]] = {}
@@ -117,9 +89,9 @@ def _together(served: ServedModel, images: list[str], top: int) -> schemas.Toget
     # By the number that is shown, or without confidences by how many images lack it.
     shared.sort(key=lambda one: (-len(one.images), -one.score) if one.confidence is None else (-one.confidence,))
     return schemas.TogetherResponse(
-        images=[schemas.TogetherImage(image=image) for image in images],
+        images=service.pictures.with_urls(served, [schemas.TogetherImage(image=image) for image in images]),
         labels=[schemas.SharedLabel(label=label, images=count) for label, count in labels.most_common()],
-        suggestions=shared[:top],
+        suggestions=shared[: request.top],
     )
 
 
@@ -132,3 +104,20 @@ def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> schemas.
         confidence=rounded(sum(confidences) / len(lacking)) if confidences else None,
         images=lacking,
     )
+
+
+@operations.get("/api/picture", errors=(401, 403, 404, 415, 422, 503), responses=_RESPONSES)
+async def picture(
+    service: Service,
+    served: ServedModel,
+    image: ImageId,
+    size: Annotated[PictureSize, doc("Longer side in pixels.")] = 320,
+    if_none_match: Annotated[str, Header("If-None-Match")] = "",
+) -> Response:
+    """Return a thumbnail of the picture of an image, if the service was started with pictures."""
+    await service.check_known(served, image)
+    found = await service.pictures.thumbnail(served, image, size, if_none_match.removeprefix("W/").strip('"'))
+    headers = {"ETag": f'"{found.etag}"', "Cache-Control": _CACHE_CONTROL}
+    if not found.content:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, headers=headers, media_type=found.media_type)

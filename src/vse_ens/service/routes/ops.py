@@ -17,48 +17,47 @@ from vse_ens.service.state import Service
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _METRICS = plain_text("Metrics in Prometheus text format.", {"text/plain": "vse_suggestions_total 20.0\n"})
 
+operations = Operations("operations")
 
-def operations(service: Service) -> Operations:
-    """Return the operations routes; none of them waits for a model."""
-    api = Operations("operations")
-    models = service.models
 
-    @api.get("/health", errors=(), needs_key=False)
-    async def health() -> HealthResponse:
-        """Report that the process is running; Label Studio calls this too."""
-        return HealthResponse()
+@operations.get("/health", errors=(), needs_key=False)
+async def health() -> HealthResponse:
+    """Report that the process is running; Label Studio calls this too."""
+    return HealthResponse()
 
-    @api.get("/ready", errors=(503,), needs_key=False)
-    async def ready() -> ReadyResponse:
-        """Report whether a model is loaded."""
-        if models.loaded is None:
-            raise unavailable(models.failure or STILL_LOADING)
-        return ReadyResponse(model=models.loaded.fingerprint)
 
-    @api.get("/metrics", errors=(401,), responses=_METRICS)
-    async def metrics() -> Response:
-        """Return metrics for Prometheus."""
-        return Response(service.metrics.text(), media_type=_TEXT)
+@operations.get("/ready", errors=(503,), needs_key=False)
+async def ready(service: Service) -> ReadyResponse:
+    """Report whether a model is loaded."""
+    if service.models.loaded is None:
+        raise unavailable(service.models.failure or STILL_LOADING)
+    return ReadyResponse(model=service.models.loaded.fingerprint)
 
-    @api.post("/api/reload", errors=(401, 403, 422, 503))
-    async def reload(
-        confirmation: Annotated[
-            str,
-            Header(
-                "X-VSE-Reload",
-                "`yes`, required if the service has no key: a page of another site cannot send it.",
-            ),
-        ] = "",
-    ) -> ReloadResponse:
-        """Load the model directory again and swap the model; requests in progress keep the old one.
 
-        If it cannot be loaded, the old model stays and the response gives the reason.
-        """
-        if not service.settings.all_keys and confirmation != "yes":
-            raise ApiError(403, "send the header X-VSE-Reload: yes to reload the model")
-        try:
-            return ReloadResponse(model=(await models.load()).fingerprint)
-        except VseError as error:
-            raise ApiError(503, f"still serving the old model: {error}") from error
+@operations.get("/metrics", errors=(401,), responses=_METRICS)
+async def metrics(service: Service) -> Response:
+    """Return metrics for Prometheus."""
+    return Response(service.metrics.text(), media_type=_TEXT)
 
-    return api
+
+@operations.post("/api/reload", errors=(401, 403, 422, 503))
+async def reload(
+    service: Service,
+    confirmation: Annotated[
+        str,
+        Header(
+            "X-VSE-Reload",
+            "`yes`, required if the service has no key: a page of another site cannot send it.",
+        ),
+    ] = "",
+) -> ReloadResponse:
+    """Load the model directory again and swap the model; requests in progress keep the old one.
+
+    If it cannot be loaded, the old model stays and the response gives the reason.
+    """
+    if not service.settings.all_keys and confirmation != "yes":
+        raise ApiError(403, "send the header X-VSE-Reload: yes to reload the model")
+    try:
+        return ReloadResponse(model=(await service.models.load()).fingerprint)
+    except VseError as error:
+        raise ApiError(503, f"still serving the old model: {error}") from error

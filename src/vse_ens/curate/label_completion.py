@@ -10,13 +10,13 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.service.schemas import CompletedLabel, Why
 
 Numbers = NDArray[np.int64]
 
@@ -27,12 +27,25 @@ _MIN_TYPO_LENGTH = 3
 _MIN_LIFT = 2.0
 
 
-class LabelCompletion:
-    """Finds labels by the prefix of any of their words."""
+Why = Literal["context", "frequency", "typo"]
+"""It suits the other labels of an image, it is frequent, or it differs from the text by one letter."""
 
-    def __init__(self, labels: Iterable[str], images: Numbers) -> None:
-        self._labels = list(labels)
-        self._images = images
+
+class CompletedLabel(NamedTuple):
+    """A label that completes a text."""
+
+    label: str
+    images: int
+    why: Why
+
+
+class LabelCompletion:
+    """Finds labels, each with its number of images, by the prefix of any of their words."""
+
+    def __init__(self, counts: Iterable[tuple[str, int]]) -> None:
+        found = dict(counts)
+        self._labels = list(found)
+        self._images = np.array(list(found.values()), np.int64)
         self._frequencies = (self._images + 1) / (self._images.sum() + len(self._images))
         # One entry per word, from there to the end of the label, so that a prefix may span several words.
         entries = sorted(
@@ -48,7 +61,7 @@ class LabelCompletion:
     @classmethod
     def of(cls, known: Annotations) -> LabelCompletion:
         """Complete the labels of a model."""
-        return cls(known.labels, known.images_per_label)
+        return cls(zip(known.labels, known.images_per_label.tolist(), strict=True))
 
     def find(self, prefix: str, limit: int) -> tuple[list[tuple[str, int]], int]:
         """Return up to ``limit`` labels with their numbers of images, and the number of all matches.
@@ -148,21 +161,6 @@ class LabelCompletion:
                     yield self._range(before + letter + after[1:])
                     yield self._range(before + letter + after)
                 first = self._range(before + letter)[1]
-
-
-class CompletionCache:
-    """The completion of some labels with the number of their images; it is made again if they change."""
-
-    def __init__(self) -> None:
-        self._made: tuple[dict[str, int], LabelCompletion] = ({}, LabelCompletion((), np.empty(0, np.int64)))
-
-    def of(self, labels: dict[str, int]) -> LabelCompletion:
-        """Return the completion of labels."""
-        made, completion = self._made
-        if made != labels:
-            completion = LabelCompletion(labels, np.array(list(labels.values()), np.int64))
-            self._made = (labels, completion)
-        return completion
 
 
 def merge(text: str, *found: list[CompletedLabel]) -> list[CompletedLabel]:
