@@ -77,7 +77,7 @@ def test_a_budget_is_told(vse: Callable[..., Answer], scenes: Path) -> None:
             2,
             "'--label-column': cannot be combined with --from-rankings",
         ),
-        (["pairs.csv", "--models", "pear"], 1, "models must be of context, vse-ens"),
+        (["pairs.csv", "--models", "pear"], 1, "models must be of context, quick"),
         (["pairs.csv", "--out", "."], 2, ". is a folder; give a file such as report.html"),
         (["--from-rankings", "nowhere"], 1, "nowhere has no comparison.json"),
     ],

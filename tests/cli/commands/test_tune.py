@@ -56,7 +56,7 @@ def test_a_search_from_pairs_to_a_model(vse: Vse, some_pairs: Path, tmp_path: Pa
         (["--out", "tuned.json"], 2, "tuned.json must end in .toml, such as tuned.toml"),
         (["--out", "t.toml", "--trials", 0], 2, "--trials must be at least 1, got '0'"),
         (["--out", "t.toml", "--minutes", 0], 1, "--minutes must be above 0, got 0.0"),
-        (["--out", "t.toml", "--preset", "best"], 1, "--preset must be one of context, vse-ens"),
+        (["--out", "t.toml", "--preset", "best"], 1, "--preset must be one of context, quick"),
         (["--out", "t.toml", "--preset", "none.toml"], 1, "the preset file none.toml cannot be read: No such file"),
         (["--out", "t.toml", "--metric", "f1"], 1, "--metric must be one of"),
         (["--out", "t.toml", "--space", "none.toml"], 1, "the space none.toml cannot be read: No such file"),
