@@ -65,14 +65,15 @@ def test_labels_of_one_kind_of_picture_are_not_two_names() -> None:
     assert interchangeable_pairs(data, LabelSimilarity(data)) == []
 
 
-def test_kinds_of_one_thing_are_not_two_names() -> None:
+@pytest.mark.parametrize("form", ["{} kind", "rating:{}", "rating|{}"])
+def test_kinds_of_one_thing_are_not_two_names(form: str) -> None:
     data = scenes(3_000, 60, seed=2)
     common = int(np.argsort(-data.images_per_label)[4])
     split = halves(data, [common])
     first = {split.labels.id(n) for n in interchangeable_pairs(split, LabelSimilarity(split))[0]}
     assert first == {data.labels.id(common), f"zz{data.labels.id(common)}zz"}
     ids = zip(split.images.ids(split.image_numbers()), split.labels.ids(split.indices), strict=True)
-    shared = Annotations.from_pairs((i, f"{label} kind" if label in first else label) for i, label in ids)
+    shared = Annotations.from_pairs((i, form.format(label) if label in first else label) for i, label in ids)
     assert interchangeable_pairs(shared, LabelSimilarity(shared)) == []
 
 

@@ -6,6 +6,7 @@ both equally often. Labels of one kind of picture (*oven* and *sink*) have the s
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ _MAX_IMAGES = 4_096
 # Labels compared with each label, and the length of the sketches that they are chosen by.
 _NEIGHBORS = 5
 _SKETCH = 128
+# A namespace is a word, too.
+_WORDS = re.compile(r"[^\s:|]+")
 
 
 class LabelComparison(NamedTuple):
@@ -121,10 +124,11 @@ def interchangeable_pairs(data: Annotations, similarity: LabelSimilarity) -> lis
     Pairs that share a word are left out.
     """
     counts = data.images_per_label
-    words = [frozenset(label.casefold().split()) for label in data.labels]
+    words = [frozenset(_WORDS.findall(label.casefold())) for label in data.labels]
     found = []
     for one, other in sorted(_nearest_pairs(data)):
-        # Kinds of one thing, such as "red car" and "blue car", are used in the same way and exclude each other.
+        # Kinds of one thing, such as "red car" and "blue car", are used in the same way and exclude each other; so are
+        # values of one namespace, such as "rating:safe" and "rating:questionable".
         if not words[one] & words[other] and similarity.are_interchangeable(one, other):
             found.append((one, other) if (counts[one], -one) < (counts[other], -other) else (other, one))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -17,8 +18,8 @@ _MIN_AFFINITY = 5.0
 SAME_WORD, ONE_LETTER, INTERCHANGEABLE = "same word", "one letter differs", "used interchangeably"
 
 SpellingMatch = Literal["same word", "one letter"]
-# In shorter words another letter makes another word: "cat", "coat", "boat".
 _MIN_LETTERS = 5
+_NAMESPACE = re.compile(r".*[:|]")
 
 
 class Alias(NamedTuple):
@@ -88,14 +89,17 @@ def alias_pairs(data: Annotations, similarity: LabelSimilarity) -> list[AliasPai
 def spelling_matches(words: Iterable[str]) -> dict[tuple[int, int], SpellingMatch]:
     """Return pairs of indices of words that are the same except for case, accents, punctuation, plural, or one letter.
 
-    Words are grouped by stem and by stem with one letter removed, so that not all pairs are compared.
+    Words are grouped by stem and by stem with one letter removed, so that not all pairs are compared. In short words
+    another letter makes another word: "cat", "coat", "boat", "rating:s", "rating:e".
     """
-    stems = [stem(word) for word in words]
+    given = list(words)
+    stems = [stem(word) for word in given]
     same, near = defaultdict(list), defaultdict(list)
     for index, word in enumerate(stems):
         same[word].append(index)
-        for key in _with_one_letter_removed(word):
-            near[key].append(index)
+        if len(stem(_NAMESPACE.sub("", given[index]))) >= _MIN_LETTERS:
+            for key in _with_one_letter_removed(word):
+                near[key].append(index)
     matches: dict[tuple[int, int], SpellingMatch] = {}
     for indices in near.values():
         for one, other in combinations(indices, 2):
@@ -121,9 +125,8 @@ def stem(word: str) -> str:
 
 
 def _with_one_letter_removed(word: str) -> Iterator[str]:
-    if len(word) >= _MIN_LETTERS:
-        yield word
-        yield from {word[:index] + word[index + 1 :] for index in range(len(word))}
+    yield word
+    yield from {word[:index] + word[index + 1 :] for index in range(len(word))}
 
 
 def _differ_in_one_letter(one: str, other: str) -> bool:
