@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,17 @@ def _can_write(plugin: Format) -> bool:
     with suppress(PluginError):
         return hasattr(plugin.load(), "write")
     return False
+
+
+def write_csv(
+    path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], *, defuse_formulas: bool = False
+) -> None:
+    """Write a table for people, atomically; ``defuse_formulas`` disarms text that a spreadsheet would run."""
+    safe = defuse if defuse_formulas else str
+    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(header)
+        lines.writerows([safe(value) if isinstance(value, str) else value for value in row] for row in rows)
 
 
 def defuse(text: str) -> str:
