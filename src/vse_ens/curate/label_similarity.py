@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.store import transpose
-from vse_ens.kernels.arrays import Csr
+from vse_ens.data.rules.exceptions import ImagesOfLabels
 from vse_ens.model.products import row_products
 from vse_ens.model.topk import row_blocks
 from vse_ens.streams import Streams
@@ -59,7 +58,7 @@ class LabelSimilarity:
     def __init__(self, data: Annotations) -> None:
         self._data = data
         self._counts = data.images_per_label
-        self._by_label = transpose(Csr(data.indptr, data.indices), len(data.labels))
+        self._images = ImagesOfLabels(data).of_number
         self._base = np.clip(self._counts / max(1, len(data.images)), 1e-9, 1.0 - 1e-9)
 
     def compare(self, one: int, other: int) -> LabelComparison:
@@ -106,9 +105,6 @@ class LabelSimilarity:
         share = (others[seen] + base) / (more + 1)
         with_it = company[seen]
         return float((with_it * np.log(share / base) + (images - with_it) * np.log((1 - share) / (1 - base))).sum())
-
-    def _images(self, label: int) -> NDArray[np.int32]:
-        return self._by_label.indices[self._by_label.indptr[label] : self._by_label.indptr[label + 1]]
 
     def _company(self, label: int) -> tuple[int, NDArray[np.int64]]:
         """Return a number of images of a label, and on how many of them every label is."""

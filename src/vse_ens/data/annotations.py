@@ -82,11 +82,9 @@ class Annotations:
     ) -> Annotations:
         """Return annotations over arrays that were checked when they were written; a memory map stays unread."""
         data = object.__new__(cls)
-        for name, value in (("images", images), ("labels", labels), ("indptr", indptr), ("indices", indices)):
+        given = {"images": images, "labels": labels, "indptr": indptr, "indices": indices}
+        for name, value in {**given, "features": None, "notes": (), "pictures": pictures}.items():
             object.__setattr__(data, name, value)
-        object.__setattr__(data, "features", None)
-        object.__setattr__(data, "notes", ())
-        object.__setattr__(data, "pictures", pictures)
         data._check_ends()
         return data
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,13 +16,12 @@ from vse_ens.curate.audit.wrong import Auditor, images_of, without_label, wrong_
 from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.arrow import rows_to_frame
-from vse_ens.data.io.write import defuse
+from vse_ens.data.io.write import write_csv
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
-from vse_ens.storage.atomic import replace_file
 
 # Reasons per finding, and the minimum contribution of a reason.
 _REASONS = 3
@@ -102,13 +100,11 @@ class Audit(TableRepr):
 
         ``defuse_formulas`` puts an apostrophe before text that a spreadsheet would run as a formula.
         """
-        safe = defuse if defuse_formulas else str
-        with replace_file(Path(path)) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-            lines = csv.writer(file)
-            lines.writerow((*_COLUMNS, "decision"))
-            for *texts, confidence, reason in self._rows():
-                share = "" if confidence is None else f"{confidence:.4f}"
-                lines.writerow((*(safe(text or "") for text in texts), share, safe(reason), ""))
+        rows = (
+            (*texts, None if confidence is None else f"{confidence:.4f}", reason, "")
+            for *texts, confidence, reason in self._rows()
+        )
+        write_csv(Path(path), (*_COLUMNS, "decision"), rows, defuse_formulas=defuse_formulas)
 
 
 def audit_rows(known: Annotations) -> int:

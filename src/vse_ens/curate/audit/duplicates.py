@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,6 @@ class Duplicate:
     reason: str
 
 
-class _Candidate(NamedTuple):
-    label: int
-    other: int
-    in_use: float
-    """The similarity in use, reduced if the labels occur together more often than by chance."""
-    similarity: float
-    together: int
-
-
 def near_duplicates(embeddings: Embeddings, known: Annotations, top: int) -> list[Duplicate]:
     """Return the ``top`` pairs of labels: first those that mean the same, then those that are used alike.
 
@@ -50,27 +41,32 @@ def near_duplicates(embeddings: Embeddings, known: Annotations, top: int) -> lis
     pairs = {(pair.label, pair.other) for pair in same}
     found = [_duplicate(known, pair.label, pair.other, "same", f"{pair.evidence}; ", pair.together) for pair in same]
     vectors = _unit(np.asarray(embeddings.label_vectors))
-    candidates = [
+    alike = sorted(
         _compare(one, other, vectors, known, similarity.together(one, other))
-        for one, other in sorted(_near(vectors, known.images_per_label))
-    ]
-    alike = sorted(candidates, key=lambda pair: (-pair.in_use, pair.label, pair.other))
+        for one, other in _near(vectors, known.images_per_label)
+    )
     found += [
-        _duplicate(known, pair.label, pair.other, "alike", f"similarity {pair.similarity:.2f}; ", pair.together)
-        for pair in alike
-        if (pair.label, pair.other) not in pairs
+        _duplicate(known, label, other, "alike", f"similarity {cosine:.2f}; ", together)
+        for _, label, other, cosine, together in alike
+        if (label, other) not in pairs
     ]
     return found[:top]
 
 
-def _compare(one: int, other: int, vectors: Floats, known: Annotations, together: int) -> _Candidate:
+def _compare(
+    one: int, other: int, vectors: Floats, known: Annotations, together: int
+) -> tuple[float, int, int, float, int]:
+    """Return what pairs are sorted by, the rarer label, the other one, their similarity, and their common images.
+
+    They are sorted by similarity, reduced if the labels occur together more often than by chance.
+    """
     counts = known.images_per_label
     chance = counts[one] * counts[other] / len(known.images)
     similarity = float(vectors[one] @ vectors[other])
     in_use = max(similarity, 0.0) / (1.0 + together / chance)
     rarer_first = (counts[one], -one) < (counts[other], -other)
     label, kept = (one, other) if rarer_first else (other, one)
-    return _Candidate(label, kept, float(in_use), similarity, together)
+    return -float(in_use), label, kept, similarity, together
 
 
 def _duplicate(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,11 +12,10 @@ from vse_ens.curate.rules.aliases import Alias, find_aliases
 from vse_ens.curate.rules.implications import MIN_CONFIDENCE, MIN_SUPPORT, Implication, find_implications
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import decided_rows, is_accepted
-from vse_ens.data.io.write import defuse
+from vse_ens.data.io.write import write_csv
 from vse_ens.data.rules.rule_set import RuleKind, RuleSet
 from vse_ens.data.rules.store import NewRule
 from vse_ens.errors import DataError
-from vse_ens.storage.atomic import replace_file
 
 _COLUMNS = ("kind", "label", "other", "support", "confidence", "exceptions", "evidence", "decision")
 _KINDS = ("alias", "rename", "implication")
@@ -69,15 +68,12 @@ def write_proposals(proposals: Proposals, path: Path, *, defuse_formulas: bool =
 
     ``defuse_formulas`` puts an apostrophe before text that a spreadsheet would run as a formula.
     """
-    safe = defuse if defuse_formulas else str
-    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(_COLUMNS)
-        for one in proposals.implications:
-            numbers = (one.support, f"{one.confidence:.4f}", one.exceptions)
-            lines.writerow(("implication", safe(one.label), safe(one.implies), *numbers, "", ""))
-        for alias in proposals.aliases:
-            lines.writerow(("alias", safe(alias.label), safe(alias.other), "", "", "", alias.evidence, ""))
+    implications = (
+        ("implication", one.label, one.implies, one.support, f"{one.confidence:.4f}", one.exceptions, "", "")
+        for one in proposals.implications
+    )
+    aliases = (("alias", one.label, one.other, "", "", "", one.evidence, "") for one in proposals.aliases)
+    write_csv(path, _COLUMNS, chain(implications, aliases), defuse_formulas=defuse_formulas)
 
 
 def read_proposals(path: Path, *, accept_all: bool = False) -> list[NewRule]:

@@ -43,8 +43,6 @@ class OpenOptions:
     """The text between the labels of one field."""
     cache: bool = True
     """Whether formats that open every file of a folder keep their labels in the user's cache for the next read."""
-    workers: int | None = None
-    """The number of threads that read files; None chooses."""
     min_rating: float | None = None
     """The lowest rating that makes a pair; None for the choice of the format."""
     rows: str | None = None

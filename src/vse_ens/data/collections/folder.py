@@ -183,7 +183,6 @@ class TaggedFolder(Editable, ABC, Generic[Place]):
         self.faults = faults = Faults()
         total = None if on_progress is None else self._count()
         cache = FileCache(default_cache(self.root, self.format) if self._options.cache else None)
-        workers = self._options.workers or _THREADS
         done = ahead = 0
         pending: deque[_Pending] = deque()
 
@@ -195,7 +194,7 @@ class TaggedFolder(Editable, ABC, Generic[Place]):
             if on_progress is not None:
                 on_progress(done, total)
 
-        with ThreadPoolExecutor(workers) as executor:
+        with ThreadPoolExecutor(_THREADS) as executor:
             try:
                 for folder in walk(self.root, faults.add):
                     pending.append(self._start(folder, cache, executor))

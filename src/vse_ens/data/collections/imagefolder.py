@@ -11,7 +11,7 @@ label in another column stays as it is. Removing a label takes it out of its lis
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,15 +104,33 @@ class ImageFolder(ImageList, Editable):
 open = ImageFolder  # noqa: A001  # the interface of formats
 
 
-class _JsonLines:
+class _Table:
+    """A metadata file."""
+
+    def __init__(self, path: Path, prefix: str, options: OpenOptions) -> None:
+        self.path = path
+        self._prefix = prefix
+        self._asked = [str(column) for column in options.label_columns]
+        self._asked_separator = options.label_separator
+
+    def _item(self, name: str, labels: Iterable[str]) -> Item:
+        return Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels)))
+
+    def _check_columns(self, found: Collection[object], names: Sequence[str]) -> None:
+        shown = ", ".join(repr(name[:40]) for name in names[:12])
+        for column in self._asked:
+            if column not in names:
+                raise DataError(f"{self.path} has no column {column!r}; it has {shown}")
+        if not found and not self._asked:
+            raise DataError(f"{self.path} has no column of labels; it has {shown}; name one with --label-column")
+
+
+class _JsonLines(_Table):
     """A metadata file of JSON lines."""
 
     def __init__(self, path: Path, prefix: str, before: bytes, options: OpenOptions) -> None:
-        self.path = path
-        self._prefix = prefix
+        super().__init__(path, prefix, options)
         self._text = JsonText(path, before)
-        self._asked = [str(column) for column in options.label_columns]
-        self._separator = options.label_separator
         self._columns: dict[str, str] = {}
 
     def rows(self) -> Iterator[tuple[Item, int]]:
@@ -121,8 +139,7 @@ class _JsonLines:
             name = as_label(next((row[key] for key in _FILE if key in row), None))
             if name is None:
                 raise self._text.error(start, "this line has no file_name")
-            labels = [label for key in self._columns for label in self._values(row.get(key))]
-            yield Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels))), start
+            yield self._item(name, (label for key in self._columns for label in self._values(row.get(key)))), start
 
     def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
         """Yield the change by the edits of the lines that start at some positions."""
@@ -154,7 +171,7 @@ class _JsonLines:
                 value = text.value(position)
                 kept = [label for label in self._values(value.content) if label not in remove]
                 if kept != list(self._values(value.content)):
-                    joined = (self._separator or "").join(kept) if kept else None
+                    joined = (self._asked_separator or "").join(kept) if kept else None
                     splices.append(Splice(value.start, value.end, json.dumps(joined)))
             if key == target:
                 left = []
@@ -188,12 +205,9 @@ class _JsonLines:
                     yield from self._values(inner)
             return
         given = value if isinstance(value, list) else [value]
-        if self._separator is not None and isinstance(value, str):
-            given = value.split(self._separator)
-        for one in given:
-            label = as_label(one)
-            if label is not None:
-                yield label
+        if self._asked_separator is not None and isinstance(value, str):
+            given = value.split(self._asked_separator)
+        yield from _labels(given)
 
     def _find_columns(self) -> dict[str, str]:
         """Return the columns of labels and what they hold."""
@@ -207,7 +221,7 @@ class _JsonLines:
                 kind = _kind(value)
                 known = columns.get(key) or kind
                 columns[key] = known if kind in ("", known) else "mixed"
-        _check_columns(self.path, self._asked, columns, list(keys))
+        self._check_columns(columns, list(keys))
         return columns
 
     def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -221,15 +235,12 @@ class _JsonLines:
             start = text.skip_space(value.end)
 
 
-class _Csv:
+class _Csv(_Table):
     """A metadata file of comma-separated text."""
 
     def __init__(self, path: Path, prefix: str, before: bytes, options: OpenOptions) -> None:
-        self.path = path
-        self._prefix = prefix
+        super().__init__(path, prefix, options)
         self._text = CsvText(path, before, ",")
-        self._asked = [str(column) for column in options.label_columns]
-        self._asked_separator = options.label_separator
         self._columns: dict[int, str] = {}
         """The separator of each column of labels: empty for single labels, ``[`` for JSON lists."""
 
@@ -243,8 +254,8 @@ class _Csv:
             name = as_label(fields[file])
             if name is None:
                 raise DataError(f"{self.path}, line {self._text.line(number)} has no file_name")
-            labels = [label for column in self._columns for label in self._values(fields[column], column)]
-            yield Item(self._prefix + relative_id(name), tuple(dict.fromkeys(labels))), number
+            labels = (label for column in self._columns for label in self._values(fields[column], column))
+            yield self._item(name, labels), number
 
     def changed(self, edits: Mapping[int, LabelEdit]) -> Iterator[FileChange]:
         """Yield the change by the edits of some rows, by their numbers."""
@@ -280,10 +291,7 @@ class _Csv:
             parts = _json_list(text) or []
         elif separator:
             parts = text.split(separator)
-        for part in parts:
-            label = as_label(part)
-            if label is not None:
-                yield label
+        yield from _labels(parts)
 
     def _find_columns(self, header: Sequence[str]) -> dict[int, str]:
         columns = {
@@ -291,7 +299,7 @@ class _Csv:
             for number, name in enumerate(header)
             if (name in self._asked if self._asked else name in _KNOWN)
         }
-        _check_columns(self.path, self._asked, {header[number]: "" for number in columns}, header)
+        self._check_columns(columns, header)
         return columns
 
     def _find_separator(self, name: str, column: int) -> str:
@@ -304,6 +312,10 @@ class _Csv:
         return next((one for one in candidates if any(one in text for text in fields)), "")
 
 
+def _labels(values: Iterable[object]) -> Iterator[str]:
+    return (label for label in map(as_label, values) if label is not None)
+
+
 def _kind(value: object) -> str:
     """Return what a field of JSON holds; empty for null."""
     if value is None:
@@ -311,15 +323,6 @@ def _kind(value: object) -> str:
     if isinstance(value, list):
         return "lists of text" if all(isinstance(one, str) for one in value) else "lists"
     return "objects" if isinstance(value, dict) else "single labels"
-
-
-def _check_columns(path: Path, asked: Sequence[str], found: Mapping[str, str], names: Sequence[str]) -> None:
-    shown = ", ".join(repr(name[:40]) for name in names[:12])
-    for column in asked:
-        if column not in names:
-            raise DataError(f"{path} has no column {column!r}; it has {shown}")
-    if not found and not asked:
-        raise DataError(f"{path} has no column of labels; it has {shown}; name one with --label-column")
 
 
 def _new_column(taken: Sequence[str]) -> str:

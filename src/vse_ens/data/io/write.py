@@ -196,6 +196,17 @@ def _can_write(plugin: Format) -> bool:
     return False
 
 
+def write_csv(
+    path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], *, defuse_formulas: bool = False
+) -> None:
+    """Write a table for people, atomically; ``defuse_formulas`` disarms text that a spreadsheet would run."""
+    safe = defuse if defuse_formulas else str
+    with replace_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(header)
+        lines.writerows([safe(value) if isinstance(value, str) else value for value in row] for row in rows)
+
+
 def defuse(text: str) -> str:
     """Return a text with an apostrophe before it if a spreadsheet would run it."""
     return f"'{text}" if text[:1] and text[0] in _STARTS else text

@@ -30,9 +30,11 @@ class ImagesOfLabels:
     def of(self, label: str) -> NDArray[np.int32]:
         """Return the images of a label; none if the label is unknown."""
         number = self._labels.number(label, None)
-        if number is None:
-            return np.empty(0, np.int32)
-        return self._by_label.indices[self._by_label.indptr[number] : self._by_label.indptr[number + 1]]
+        return np.empty(0, np.int32) if number is None else self.of_number(number)
+
+    def of_number(self, label: int) -> NDArray[np.int32]:
+        """Return the images of a label by its number."""
+        return self._by_label.indices[self._by_label.indptr[label] : self._by_label.indptr[label + 1]]
 
     def count(self, labels: Iterable[str]) -> int:
         """Return the number of images with at least one of the labels."""
