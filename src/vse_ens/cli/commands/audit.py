@@ -115,15 +115,8 @@ def _pictures(annotator: Annotator, images: str | None) -> Callable[[str], str |
 def _audit(annotator: Annotator, top: int, wrong_share: float, console: Console) -> Audit:
     from vse_ens.curate.audit.audit import audit_rows
 
-    done = 0
     with console.progress("auditing", audit_rows(annotator.known_), "rows") as progress:
-
-        def advance(rows: int) -> None:
-            nonlocal done
-            done += rows
-            progress(done)
-
-        return annotator.audit(top, wrong_share=wrong_share, progress=advance)
+        return annotator.audit(top, wrong_share=wrong_share, progress=progress.add)
 
 
 _RELATIONS = {"same": "the same", "alike": "used alike"}

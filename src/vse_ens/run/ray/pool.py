@@ -49,22 +49,11 @@ class _PendingRun:
 
 
 @dataclass(frozen=True)
-class _LocalResult:
-    """A result on a worker, or two results of one node that the worker is to merge."""
+class _NodeResult:
+    """The merged results of some shards of one node, held by a worker."""
 
     worker: Worker
-    result: Any = None
-    halves: tuple[_LocalResult, ...] = ()
-
-
-@dataclass(frozen=True)
-class _RemoteResults:
-    """Results of several nodes that are to be merged."""
-
-    tree: Tree
-
-
-_MergeNode = _LocalResult | _RemoteResults
+    result: Any
 
 
 class RayPool:
@@ -314,39 +303,29 @@ class RayPool:
         """Merge the results: first those of each node, by its workers; then every piece, by a different node."""
         leaves: list[list[Any]] = []
 
-        def whole(local: _LocalResult) -> Any:
-            return local.result or local.worker.actor.merge.remote(merge.merge, *map(whole, local.halves))
-
-        def leaf(node: _MergeNode) -> Tree:
-            if isinstance(node, _RemoteResults):
-                return node.tree
-            actor = node.worker.actor
-            if node.result:
-                split = actor.split.options(num_returns=pieces).remote(node.result)
-            else:
-                halves = map(whole, node.halves)
-                split = actor.merge_and_split.options(num_returns=pieces).remote(merge.merge, *halves)
+        def leaf(node: _NodeResult | Tree) -> Tree:
+            if not isinstance(node, _NodeResult):
+                return node
+            split = node.worker.actor.split.options(num_returns=pieces).remote(node.result)
             leaves.append(split if pieces > 1 else [split])
             return len(leaves) - 1
 
-        def join(left: _MergeNode, right: _MergeNode) -> _MergeNode:
-            if (
-                isinstance(left, _LocalResult)
-                and isinstance(right, _LocalResult)
-                and left.worker.node == right.worker.node
-            ):
-                return _LocalResult(left.worker, halves=(left, right))
-            return _RemoteResults((leaf(left), leaf(right)))
+        def join(left: _NodeResult | Tree, right: _NodeResult | Tree) -> _NodeResult | Tree:
+            if isinstance(left, _NodeResult) and isinstance(right, _NodeResult):
+                worker = left.worker
+                if worker.node == right.worker.node:
+                    return _NodeResult(worker, worker.actor.merge.remote(merge.merge, left.result, right.result))
+            return leaf(left), leaf(right)
 
-        local: list[_MergeNode] = [
-            _LocalResult(shard.worker, result) for shard, result in zip(self._shards, results, strict=True)
-        ]
+        local: Iterable[_NodeResult | Tree] = (
+            _NodeResult(shard.worker, result) for shard, result in zip(self._shards, results, strict=True)
+        )
         root = tree_reduce(local, join)
-        if isinstance(root, _LocalResult):
-            return merge.join_results(self._get(whole(root), self._run_timeout()))
+        if isinstance(root, _NodeResult):
+            return merge.join_results(self._get(root.result, self._run_timeout()))
         mergers = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
         merged = [
-            merger.actor.merge_tree.remote(merge.merge, root.tree, *own)
+            merger.actor.merge_tree.remote(merge.merge, root, *own)
             for merger, *own in zip(mergers, *leaves, strict=False)  # data that is not split has one merger
         ]
         return merge.join_results(self._get(merged, self._run_timeout()))
