@@ -145,7 +145,7 @@ class Progress:
     total: int
     unit: str
     _live: LiveProgress | None = None
-    _done: int = 0
+    _done: int = 0  # of `add`
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
@@ -158,7 +158,6 @@ class Progress:
 
     def __call__(self, done: int) -> None:
         """Report that ``done`` of the total is done."""
-        self._done = done
         now = time.monotonic()
         if now - self._started < _SILENT_SECONDS:
             return
@@ -171,7 +170,8 @@ class Progress:
 
     def add(self, more: int) -> None:
         """Report that more is done since the last call."""
-        self(self._done + more)
+        self._done += more
+        self(self._done)
 
     def line(self, done: int, rate: float) -> str:
         """Return the line for a log."""
