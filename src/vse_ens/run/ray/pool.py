@@ -110,10 +110,10 @@ class RayPool:
         for reference in adding:
             self._get_unless_lost(reference)
 
-    def _get_unless_lost(self, reference: Any, default: Any = None) -> Any:
-        """Return the result of a call and raise its error; a lost worker is noticed by the first run."""
+    def _get_unless_lost(self, reference: Any, default: Any = None, timeout: float | None = None) -> Any:
+        """Return the result of a call and raise its error; of a lost worker, which a run would notice, the default."""
         try:
-            return self._get(reference, self._timeout)
+            return self._get(reference, self._timeout if timeout is None else timeout)
         except WorkerLost:
             return default
 
@@ -166,16 +166,15 @@ class RayPool:
         locations = [actor.location.remote() for actor in actors]
         self._ray.wait(locations, num_returns=count, timeout=_START_TIMEOUT)
         for actor, reference in zip(actors, locations, strict=True):
-            try:
-                location = self._get(reference, 0.0)
-            except WorkerLost:
+            location = self._get_unless_lost(reference, timeout=0.0)
+            if location is None:
                 self._ray.kill(actor)
-            else:
-                self._check_cpu(location["address"], location["cpu"])
-                if self._opened:
-                    actor.open_shards.remote(*self._opened)
-                name = f"{location['address']}, worker {next(self._names)}"
-                self._workers.append(Worker(name, location["node"], actor))
+                continue
+            self._check_cpu(location["address"], location["cpu"])
+            if self._opened:
+                actor.open_shards.remote(*self._opened)
+            name = f"{location['address']}, worker {next(self._names)}"
+            self._workers.append(Worker(name, location["node"], actor))
 
     def _check_cpu(self, address: str, kind: str) -> None:
         self.cpus.add(kind)
@@ -383,13 +382,8 @@ class RayPool:
         """Return the idle workers that do not answer."""
         answers = [worker.actor.location.remote() for worker in self._workers]
         self._ray.wait(answers, num_returns=len(answers), timeout=MIN_TIMEOUT)
-        unresponsive = []
-        for worker, reference in zip(self._workers, answers, strict=True):
-            try:
-                self._get(reference, 0.0)
-            except WorkerLost:
-                unresponsive.append(worker)
-        return unresponsive
+        answered = [self._get_unless_lost(reference, timeout=0.0) is not None for reference in answers]
+        return [worker for worker, has_answered in zip(self._workers, answered, strict=True) if not has_answered]
 
     def _get(self, reference: Any, timeout: float) -> Any:
         return get_result(self._ray, reference, timeout)
