@@ -89,7 +89,10 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rows = self._rows(X, reset=True)
         counts = np.diff(rows.indptr)
         images, labels = number_ids(len(counts), "image"), number_ids(len(self.classes_), "label")
-        self.annotator_ = self._annotator().fit(Annotations.trusted(images, labels, *rows))
+        # Rows have no ids: a row of the training data would be its own neighbor, and know its own label.
+        settings: Settings = {"neighbors": False, **self._settings}
+        annotator = Annotator(self.preset, seed=self.seed, workers=self.workers, **settings)
+        self.annotator_ = annotator.fit(Annotations.trusted(images, labels, *rows))
         self._law = LabelCountLaw.of(counts)
         self._n_features_out = self.annotator_.embeddings_.dimensions
         return self
@@ -146,11 +149,6 @@ class LabelCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         data = Annotations.trusted(number_ids(len(rows.indptr) - 1, "image"), loaded.known.labels, *rows)
         found = mean_reciprocal_rank(loaded, data, by_id=False, workers=self.workers)
         return found * len(rows.indices) / max(1, len(rows.indices) + len(unknown))  # an unknown label is not found
-
-    def _annotator(self) -> Annotator:
-        # Rows have no ids: a row of the training data would be its own neighbor, and know its own label.
-        settings: Settings = {"neighbors": False, **self._settings}
-        return Annotator(self.preset, seed=self.seed, workers=self.workers, **settings)
 
     def _rows(self, X: Any, *, reset: bool = False) -> Csr:  # noqa: N803
         """Return the labels of each row by column number; ``reset`` learns the columns from them."""

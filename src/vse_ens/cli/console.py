@@ -25,7 +25,6 @@ from vse_ens.cli.parameters import Option
 
 if TYPE_CHECKING:
     from rich.progress import Progress as LiveProgress
-    from rich.progress import TaskID
 
     from vse_ens.curate.explain import Reason
 
@@ -134,19 +133,19 @@ class Console:
         return Progress(self.err, task, total, unit)
 
 
+@dataclass
 class Progress:
     """Progress display: a live bar in a terminal, a line every ten seconds in a log, nothing for the first second.
 
     Call it with the count done so far, as often as convenient.
     """
 
-    def __init__(self, console: RichConsole, task: str, total: int, unit: str) -> None:
-        self._console = console
-        self._task = task
-        self._total = total
-        self._unit = unit
-        self._live: LiveProgress | None = None
-        self._task_id: TaskID
+    console: RichConsole
+    task: str
+    total: int
+    unit: str
+    _live: LiveProgress | None = None
+    _done: int = 0  # of `add`
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
@@ -163,16 +162,21 @@ class Progress:
         if now - self._started < _SILENT_SECONDS:
             return
         rate = done / (now - self._started)
-        if self._console.is_terminal:
+        if self.console.is_terminal:
             self._draw(done, rate)
         elif now - self._last_logged >= _LOG_INTERVAL_SECONDS:
             self._last_logged = now
-            self._console.print(self.line(done, rate), soft_wrap=True)
+            self.console.print(self.line(done, rate), soft_wrap=True)
+
+    def add(self, more: int) -> None:
+        """Report that more is done since the last call."""
+        self._done += more
+        self(self._done)
 
     def line(self, done: int, rate: float) -> str:
         """Return the line for a log."""
-        left = (self._total - done) / rate if rate else float("inf")
-        return f"{self._task}: {done:,} of {self._total:,} {self._unit}, {rate:,.0f}/s, about {left:,.0f} s left"
+        left = (self.total - done) / rate if rate else float("inf")
+        return f"{self.task}: {done:,} of {self.total:,} {self.unit}, {rate:,.0f}/s, about {left:,.0f} s left"
 
     def _draw(self, done: int, rate: float) -> None:
         if self._live is None:
@@ -186,10 +190,10 @@ class Progress:
                 TextColumn("{task.completed:,} of {task.total:,} {task.fields[unit]}, {task.fields[rate]:,.0f}/s,"),
                 TimeRemainingColumn(compact=True),
                 TextColumn("left"),
-                console=self._console,
+                console=self.console,
                 transient=True,
             )
-            self._task_id = self._live.add_task(self._task, total=self._total, unit=self._unit, rate=rate)
+            self._task_id = self._live.add_task(self.task, total=self.total, unit=self.unit, rate=rate)
             self._live.start()
         self._live.update(self._task_id, completed=done, rate=rate)
 

@@ -48,7 +48,9 @@ def run(command: Callable[[], Any], state: CliState) -> int:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # Ctrl-C is not an Exception
         if isinstance(error, OSError) and error.filename is None:
-            _discard_stdout()
+            # To the null device, so that Python does not fail again when it flushes standard output at exit.
+            with suppress(io.UnsupportedOperation):  # standard output may not be a file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _report(error, state)
     if status == INTERRUPTED:
         _print("interrupted")
@@ -78,12 +80,6 @@ def _interrupts_kept() -> Iterator[None]:
             timer.cancel()
 
 
-def _discard_stdout() -> None:
-    """Redirect standard output to the null device, so that Python does not fail again when it flushes at exit."""
-    with suppress(io.UnsupportedOperation):  # standard output may not be a file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _report(error: BaseException, state: CliState) -> int:
     """Print an error and return the exit code for it."""
     if isinstance(error, SystemExit):
@@ -107,18 +103,15 @@ def _message(error: BaseException, state: CliState) -> str:
     if isinstance(error, VseError):
         return _name_options(str(error), state.options)
     if isinstance(error, click.ClickException):
-        return _lower_first(" ".join(error.format_message().split()).rstrip(".")) + _help_hint(error)
+        context = getattr(error, "ctx", None)
+        hint = f" (see '{context.command_path} --help')" if context is not None else ""
+        return _lower_first(" ".join(error.format_message().split()).rstrip(".")) + hint
     if isinstance(error, OSError) and error.strerror:
         name = os.fsdecode(error.filename) if error.filename is not None else "standard output"
         return f"{name}: {_lower_first(error.strerror)}"
     cause = " ".join(f"{type(error).__name__}: {error}".split())
     advice = "please report it" if state.debug else "run it again with --debug for the traceback and please report it"
     return f"unexpected error in vse ({cause}); {advice}"
-
-
-def _help_hint(error: click.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    return f" (see '{context.command_path} --help')" if context is not None else ""
 
 
 def _name_options(message: str, options: dict[str, str]) -> str:

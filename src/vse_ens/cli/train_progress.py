@@ -71,7 +71,8 @@ class TrainingProgress:
         remote = [timing for timing in progress.timings if timing.moving or timing.waiting]
         line = self._line(progress, epochs_done, now)
         if self._live:
-            bar = f"{_bar(epochs_done / progress.epochs)} {line}"
+            filled = round(_BAR_WIDTH * min(1.0, max(0.0, epochs_done / progress.epochs)))
+            bar = f"{'━' * filled + '╌' * (_BAR_WIDTH - filled)} {line}"
             self.shown = "\n".join([bar, *(_timing_text(timing.name, [timing]) for timing in remote)])
             self._live.update(Text(self.shown))
         elif report is not None and (
@@ -109,12 +110,6 @@ class TrainingProgress:
             f"  loss {report.loss:.4f}  violations {report.violations / max(report.draws, 1):.0%}  "
             f"{report.draws_per_second / 1e6:.2f} M draws/s"
         )
-
-
-def _bar(share: float) -> str:
-    """Return a bar of which a share is filled."""
-    filled = round(_BAR_WIDTH * min(1.0, max(0.0, share)))
-    return "━" * filled + "╌" * (_BAR_WIDTH - filled)
 
 
 def _timing_text(name: str, timings: Sequence[WorkerTiming]) -> str:

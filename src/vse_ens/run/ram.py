@@ -18,15 +18,10 @@ def available_memory(process: Path = Path("/proc"), cgroups: Path = Path("/sys/f
 
     None if the platform reports none of them.
     """
-    left = [*_system(process), *_containers(process, cgroups), *_own_limit(process)]
+    lines = [line.partition(":")[::2] for line in _lines(process / "meminfo")]
+    system = [int(rest.split()[0]) * 1024 for name, rest in lines if name == "MemAvailable"]
+    left = [*system, *_containers(process, cgroups), *_own_limit(process)]
     return max(0, min(left)) if left else None
-
-
-def _system(process: Path) -> Iterator[int]:
-    for line in _lines(process / "meminfo"):
-        name, _, rest = line.partition(":")
-        if name == "MemAvailable":
-            yield int(rest.split()[0]) * 1024
 
 
 def _containers(process: Path, cgroups: Path) -> Iterator[int]:

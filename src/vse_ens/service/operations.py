@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from inspect import Parameter, iscoroutine, iscoroutinefunction, signature
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
@@ -122,7 +122,7 @@ class Operation:
             arguments[self._body_name] = self._read_body(self.body, (await receive()).get("body", b""))
         for name, give in self._given.items():
             given = give(scope)
-            arguments[name] = await given if isawaitable(given) else given
+            arguments[name] = await given if iscoroutine(given) else given
         if self._is_coroutine:
             answer = await self.handler(**arguments)
         else:

@@ -61,8 +61,9 @@ class Answer(Struct):
     @classmethod
     def of(cls, record: object, **more: Any) -> Self:
         """Return an answer with the attributes of a record, numbers rounded, and ``more`` fields in their place."""
-        found = {name: getattr(record, name) for name in cls.__struct_fields__ if hasattr(record, name)} | more
-        return cls(**{name: rounded(value) if isinstance(value, float) else value for name, value in found.items()})
+        found = {name: getattr(record, name, UNSET) for name in cls.__struct_fields__ if name not in more}
+        given = {name: rounded(one) if type(one) is float else one for name, one in found.items() if one is not UNSET}
+        return cls(**given, **more)
 
 
 class Body(Struct, forbid_unknown_fields=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vse_ens.curate.rules.aliases import find_aliases
+from vse_ens.curate.rules.aliases import INTERCHANGEABLE, find_aliases
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.streams import Streams
 
 
 def renamed(data: Annotations, label: str, name: str, count: int) -> Annotations:
@@ -32,6 +33,17 @@ def test_aliases_of_one_evidence_are_listed_by_frequency() -> None:
 def test_a_typing_error_is_found_by_its_company() -> None:
     data = renamed(scenes(2_000, seed=1), "mountain", "mountin", 4)
     assert [(one.label, one.other) for one in find_aliases(data) if one.label == "mountin"] == [("mountin", "mountain")]
+
+
+def test_two_names_of_one_thing_are_found_by_their_use() -> None:
+    data = scenes(3_000, 60, seed=2)
+    common = int(np.argsort(-data.images_per_label)[4])
+    half = Streams(0).child("halves").uniforms(data.pairs) < 0.5
+    ids = zip(data.images.ids(data.image_numbers()), data.labels.ids(data.indices), data.indices, half, strict=True)
+    split = Annotations.from_pairs((i, "xyz" if n == common and taken else label) for i, label, n, taken in ids)
+    [alias] = find_aliases(split)
+    assert {alias.label, alias.other} == {"xyz", data.labels.id(common)}
+    assert alias.evidence.startswith(INTERCHANGEABLE)
 
 
 def test_another_word_of_one_letters_difference_is_no_alias() -> None:

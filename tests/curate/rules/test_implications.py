@@ -12,6 +12,7 @@ from benchmarks.accuracy.rules import compare, hierarchy, with_general_words
 
 from vse_ens.curate.rules import implications
 from vse_ens.curate.rules.implications import Implication, find_implications
+from vse_ens.curate.rules.propose import propose_rules
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import parent_of, scenes
 from vse_ens.errors import ConfigError
@@ -179,6 +180,10 @@ def test_implications_do_not_depend_on_the_size_of_a_block(monkeypatch: pytest.M
 
 def test_progress_is_a_fraction_that_ends_at_one() -> None:
     seen: list[float] = []
-    find_implications(on_images(a=range(40), b=range(60)), progress=seen.append)
+    data = on_images(a=range(40), b=range(60))
+    find_implications(data, progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+    of_all: list[float] = []
+    propose_rules(data, progress=of_all.append)
+    assert of_all == [*(done / 2 for done in seen), 1.0]

@@ -269,6 +269,9 @@ def test_ids_may_be_paths_and_addresses(tmp_path: Path) -> None:
     images = Vocabulary.from_ids(["folder/deep.jpg", "http://x/y?z=1", "other"], "image")
     assert image_of(task("s3://bucket/folder/deep.jpg"), control, images) == "folder/deep.jpg"
     assert image_of(task("http://x/y?z=1"), control, images) == "http://x/y?z=1"
+    # Of a new image, only the prefix of the upload is left out.
+    uploads = Vocabulary.from_ids(["01234567-new.jpg", "other.jpg"], "image")
+    assert image_of(task("/data/upload/1/9f8e7d6c-01234567-new.jpg"), control, uploads) == "01234567-new.jpg"
     # New images are named as the known ones are: with an extension, or without.
     assert image_of(task("s3://bucket/new.jpg"), control, images) == "new.jpg"
     assert image_of(task("s3://bucket/new.jpg"), control, Vocabulary.from_ids(["img"], "image")) == "new"

@@ -61,7 +61,10 @@ def audit(
         raise misuse("--images", "needs --page FILE.html")
     annotator = load_model(model, console)
     picture_of = _pictures(annotator, images) if page is not None else None
-    findings = _audit(annotator, top, wrong_share, console)
+    from vse_ens.curate.audit.audit import audit_rows
+
+    with console.progress("auditing", audit_rows(annotator.known_), "rows") as progress:
+        findings = annotator.audit(top, wrong_share=wrong_share, progress=progress.add)
     if out is not None:
         findings.write_csv(out, defuse_formulas=defuse_formulas)
     if page is not None:
@@ -110,20 +113,6 @@ def _pictures(annotator: Annotator, images: str | None) -> Callable[[str], str |
         return f"data:{media_type()};base64,{content}"
 
     return address
-
-
-def _audit(annotator: Annotator, top: int, wrong_share: float, console: Console) -> Audit:
-    from vse_ens.curate.audit.audit import audit_rows
-
-    done = 0
-    with console.progress("auditing", audit_rows(annotator.known_), "rows") as progress:
-
-        def advance(rows: int) -> None:
-            nonlocal done
-            done += rows
-            progress(done)
-
-        return annotator.audit(top, wrong_share=wrong_share, progress=advance)
 
 
 _RELATIONS = {"same": "the same", "alike": "used alike"}

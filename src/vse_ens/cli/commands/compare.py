@@ -6,6 +6,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,26 +102,26 @@ def compare(
     _show(comparison, out, kept, console)
 
 
+@dataclass
 class _CompareProgress:
     """Print progress on standard error."""
 
-    def __init__(self, console: Console, total: int) -> None:
-        self._console = console
-        self._total = total
-        self._number = 0
+    console: Console
+    total: int
+    number: int = 0
 
     @contextmanager
     def running(self, entry: Entry) -> Iterator[Callable[[Any], None]]:
         """Announce a model and show its training progress."""
         from vse_ens.config import Config
 
-        self._number += 1
-        self._console.log(f"{self._number} of {self._total}: {entry.name}")
+        self.number += 1
+        self.console.log(f"{self.number} of {self.total}: {entry.name}")
         if isinstance(entry.method, Config):
-            with TrainingProgress(self._console.err, entry.method.metric) as progress:
+            with TrainingProgress(self.console.err, entry.method.metric) as progress:
                 yield progress
         else:
-            with self._console.status(f"fitting {entry.name}"):
+            with self.console.status(f"fitting {entry.name}"):
                 yield lambda _: None
 
     def finished(self, run: EntryRun, error: Exception | None) -> None:
@@ -128,11 +129,11 @@ class _CompareProgress:
         from vse_ens.experiments.compare.results import format_seconds
 
         if error is None:
-            self._console.log(f"   recall@10 {run.curve[-1][1]:.4f} after {format_seconds(run.seconds)} s")
+            self.console.log(f"   recall@10 {run.curve[-1][1]:.4f} after {format_seconds(run.seconds)} s")
             return
-        if self._console.debug:
-            self._console.log("".join(traceback.format_exception(error)).rstrip())
-        self._console.log(f"   failed: {run.error}")
+        if self.console.debug:
+            self.console.log("".join(traceback.format_exception(error)).rstrip())
+        self.console.log(f"   failed: {run.error}")
 
 
 def _show(comparison: Comparison, out: Path | None, rankings: Path | None, console: Console) -> None:

@@ -85,7 +85,13 @@ def demo(
         Padding(columns(("known labels", "suggested labels"), rows), (0, 0, 0, 2)),
     )
     if serve:
-        _serve(model, console)
+        from vse_ens.cli.commands.serve import serve as serve_model
+
+        with TemporaryDirectory(prefix="vse-demo-") as folder:
+            path = Path(folder) / "scenes"
+            model.save(path)
+            console.log(f"\nThe model and your feedback are in {folder} until you stop the server.")
+            serve_model(path, port=0, open_page=True, console=console)
     else:
         console.finish("Labels alone predict labels; the same demo in a browser:", "demo", "--serve")
 
@@ -103,13 +109,3 @@ def _examples(model: Annotator, train: Annotations, test: Annotations, count: in
         }
         for image, suggestions in zip(map(int, chosen), suggestion_lists, strict=True)
     ]
-
-
-def _serve(model: Annotator, console: Console) -> None:
-    from vse_ens.cli.commands.serve import serve
-
-    with TemporaryDirectory(prefix="vse-demo-") as folder:
-        path = Path(folder) / "scenes"
-        model.save(path)
-        console.log(f"\nThe model and your feedback are in {folder} until you stop the server.")
-        serve(path, port=0, open_page=True, console=console)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,24 +103,24 @@ def tune(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
+@dataclass
 class TuneProgress:
     """Progress on standard error: a line per finished trial, and in a terminal a line with the running trials."""
 
-    def __init__(self, console: Console, trials: int | None, minutes: float | None) -> None:
-        self._console = console
-        self._trials = trials
-        self._minutes = minutes
-        self._finished = 0
-        self._best = ""
-        self._live: Live | None = None
+    console: Console
+    trials: int | None
+    minutes: float | None
+    _finished: int = 0
+    _best: str = ""
+    _live: Live | None = None
 
     def __enter__(self) -> TuneProgress:
         self._started = time.monotonic()
-        if self._console.err.is_terminal:
+        if self.console.err.is_terminal:
             # Imported here to keep `vse --help` quick.
             from rich.live import Live
 
-            self._live = Live(console=self._console.err, transient=True, refresh_per_second=4)
+            self._live = Live(console=self.console.err, transient=True, refresh_per_second=4)
             self._live.start()
         return self
 
@@ -131,14 +132,14 @@ class TuneProgress:
         """Say what the study has already."""
         self._finished = finished
         if finished:
-            self._console.note(f"continuing a study with {plural(finished, 'trial')}")
+            self.console.note(f"continuing a study with {plural(finished, 'trial')}")
         if not default_in_space:
-            self._console.note("the space does not have the settings of the preset, so they are not a trial")
+            self.console.note("the space does not have the settings of the preset, so they are not a trial")
 
     def epoch(self, settings: Mapping[str, Any], epoch: int, value: float) -> None:  # noqa: ARG002
         """Show an epoch of a running trial."""
         if self._live:
-            total = f" of {self._trials:,}" if self._trials else ""
+            total = f" of {self.trials:,}" if self.trials else ""
             line = f"trial {self._finished + 1:,}{total}  epoch {epoch}  {value:.4f}{self._best}{self._left()}"
             self._live.update(Text(line, no_wrap=True, overflow="ellipsis"))
 
@@ -149,12 +150,12 @@ class TuneProgress:
         value = "failed" if result.value is None else f"{result.value:.4f}"
         ended = f" {result.reason}" if result.reason else " pruned" if result.state == "pruned" else ""
         epochs = f"{plural(result.epochs, 'epoch')}, {duration(result.seconds)}"
-        self._console.log(f"trial {result.number}: {value}{ended}  {epochs}{self._best}{self._left()}")
+        self.console.log(f"trial {result.number}: {value}{ended}  {epochs}{self._best}{self._left()}")
 
     def _left(self) -> str:
-        if self._minutes is None:
+        if self.minutes is None:
             return ""
-        return f"  {duration(max(0.0, 60 * self._minutes - (time.monotonic() - self._started)))} left"
+        return f"  {duration(max(0.0, 60 * self.minutes - (time.monotonic() - self._started)))} left"
 
 
 def _show(result: TuneResult, out: Path, report: Path | None, console: Console) -> None:

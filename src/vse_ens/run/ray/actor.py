@@ -68,10 +68,6 @@ class RayActor:
         """Merge two results, piece by piece."""
         return list(map(resolve(function), left, right))
 
-    def merge_and_split(self, function: str, left: Pieces, right: Pieces) -> Any:
-        """Merge two results; return every piece as a separate object."""
-        return self.split(self.merge(function, left, right))
-
     def split(self, results: Pieces) -> Any:
         """Return every piece as a separate object."""
         return results if len(results) > 1 else results[0]

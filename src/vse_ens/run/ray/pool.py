@@ -49,22 +49,11 @@ class _PendingRun:
 
 
 @dataclass(frozen=True)
-class _LocalResult:
-    """A result on a worker, or two results of one node that the worker is to merge."""
+class _NodeResult:
+    """The merged results of some shards of one node, held by a worker."""
 
     worker: Worker
-    result: Any = None
-    halves: tuple[_LocalResult, ...] = ()
-
-
-@dataclass(frozen=True)
-class _RemoteResults:
-    """Results of several nodes that are to be merged."""
-
-    tree: Tree
-
-
-_MergeNode = _LocalResult | _RemoteResults
+    result: Any
 
 
 class RayPool:
@@ -121,10 +110,10 @@ class RayPool:
         for reference in adding:
             self._get_unless_lost(reference)
 
-    def _get_unless_lost(self, reference: Any, default: Any = None) -> Any:
-        """Return the result of a call and raise its error; a lost worker is noticed by the first run."""
+    def _get_unless_lost(self, reference: Any, default: Any = None, timeout: float | None = None) -> Any:
+        """Return the result of a call and raise its error; of a lost worker, which a run would notice, the default."""
         try:
-            return self._get(reference, self._timeout)
+            return self._get(reference, self._timeout if timeout is None else timeout)
         except WorkerLost:
             return default
 
@@ -177,16 +166,15 @@ class RayPool:
         locations = [actor.location.remote() for actor in actors]
         self._ray.wait(locations, num_returns=count, timeout=_START_TIMEOUT)
         for actor, reference in zip(actors, locations, strict=True):
-            try:
-                location = self._get(reference, 0.0)
-            except WorkerLost:
+            location = self._get_unless_lost(reference, timeout=0.0)
+            if location is None:
                 self._ray.kill(actor)
-            else:
-                self._check_cpu(location["address"], location["cpu"])
-                if self._opened:
-                    actor.open_shards.remote(*self._opened)
-                name = f"{location['address']}, worker {next(self._names)}"
-                self._workers.append(Worker(name, location["node"], actor))
+                continue
+            self._check_cpu(location["address"], location["cpu"])
+            if self._opened:
+                actor.open_shards.remote(*self._opened)
+            name = f"{location['address']}, worker {next(self._names)}"
+            self._workers.append(Worker(name, location["node"], actor))
 
     def _check_cpu(self, address: str, kind: str) -> None:
         self.cpus.add(kind)
@@ -314,39 +302,29 @@ class RayPool:
         """Merge the results: first those of each node, by its workers; then every piece, by a different node."""
         leaves: list[list[Any]] = []
 
-        def whole(local: _LocalResult) -> Any:
-            return local.result or local.worker.actor.merge.remote(merge.merge, *map(whole, local.halves))
-
-        def leaf(node: _MergeNode) -> Tree:
-            if isinstance(node, _RemoteResults):
-                return node.tree
-            actor = node.worker.actor
-            if node.result:
-                split = actor.split.options(num_returns=pieces).remote(node.result)
-            else:
-                halves = map(whole, node.halves)
-                split = actor.merge_and_split.options(num_returns=pieces).remote(merge.merge, *halves)
+        def leaf(node: _NodeResult | Tree) -> Tree:
+            if not isinstance(node, _NodeResult):
+                return node
+            split = node.worker.actor.split.options(num_returns=pieces).remote(node.result)
             leaves.append(split if pieces > 1 else [split])
             return len(leaves) - 1
 
-        def join(left: _MergeNode, right: _MergeNode) -> _MergeNode:
-            if (
-                isinstance(left, _LocalResult)
-                and isinstance(right, _LocalResult)
-                and left.worker.node == right.worker.node
-            ):
-                return _LocalResult(left.worker, halves=(left, right))
-            return _RemoteResults((leaf(left), leaf(right)))
+        def join(left: _NodeResult | Tree, right: _NodeResult | Tree) -> _NodeResult | Tree:
+            if isinstance(left, _NodeResult) and isinstance(right, _NodeResult):
+                worker = left.worker
+                if worker.node == right.worker.node:
+                    return _NodeResult(worker, worker.actor.merge.remote(merge.merge, left.result, right.result))
+            return leaf(left), leaf(right)
 
-        local: list[_MergeNode] = [
-            _LocalResult(shard.worker, result) for shard, result in zip(self._shards, results, strict=True)
-        ]
+        local: Iterable[_NodeResult | Tree] = (
+            _NodeResult(shard.worker, result) for shard, result in zip(self._shards, results, strict=True)
+        )
         root = tree_reduce(local, join)
-        if isinstance(root, _LocalResult):
-            return merge.join_results(self._get(whole(root), self._run_timeout()))
+        if isinstance(root, _NodeResult):
+            return merge.join_results(self._get(root.result, self._run_timeout()))
         mergers = [next(worker for worker in self._workers if worker.node == node) for node in self._nodes]
         merged = [
-            merger.actor.merge_tree.remote(merge.merge, root.tree, *own)
+            merger.actor.merge_tree.remote(merge.merge, root, *own)
             for merger, *own in zip(mergers, *leaves, strict=False)  # data that is not split has one merger
         ]
         return merge.join_results(self._get(merged, self._run_timeout()))
@@ -404,13 +382,8 @@ class RayPool:
         """Return the idle workers that do not answer."""
         answers = [worker.actor.location.remote() for worker in self._workers]
         self._ray.wait(answers, num_returns=len(answers), timeout=MIN_TIMEOUT)
-        unresponsive = []
-        for worker, reference in zip(self._workers, answers, strict=True):
-            try:
-                self._get(reference, 0.0)
-            except WorkerLost:
-                unresponsive.append(worker)
-        return unresponsive
+        answered = [self._get_unless_lost(reference, timeout=0.0) is not None for reference in answers]
+        return [worker for worker, has_answered in zip(self._workers, answered, strict=True) if not has_answered]
 
     def _get(self, reference: Any, timeout: float) -> Any:
         return get_result(self._ray, reference, timeout)

@@ -7,6 +7,7 @@ import secrets
 import socket
 import sys
 from contextlib import suppress
+from importlib import import_module
 from types import ModuleType
 
 from vse_ens.errors import ClusterError, MissingPartError
@@ -30,7 +31,10 @@ def start(address: str | None, workers: int | None) -> tuple[ModuleType, bool]:
     Without an ``address`` a private cluster is started on this machine: loopback only, its own token, no dashboard.
     """
     _set_environment(private=address is None)
-    ray = _import_ray()
+    try:
+        ray = import_module("ray")
+    except ImportError as error:
+        raise MissingPartError("work on a cluster needs Ray: pip install 'vse-ens[cluster]'") from error
     if ray.is_initialized():
         return ray, False
     if address:
@@ -76,11 +80,3 @@ def _set_environment(private: bool) -> None:
         variables |= _PRIVATE_ENVIRONMENT | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
     for name, value in variables.items():
         os.environ.setdefault(name, value)
-
-
-def _import_ray() -> ModuleType:
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingPartError("work on a cluster needs Ray: pip install 'vse-ens[cluster]'") from error
-    return ray

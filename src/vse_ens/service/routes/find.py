@@ -54,7 +54,7 @@ def complete(
     has = set(map(names.of, others))
     merged = merge(text, found, served.complete(tuple(more.items())).complete(text, limit)) if more else found
     left = [one for one in merged if one.label not in has][:limit]
-    return schemas.CompleteResponse(labels=[*map(schemas.CompletedLabel.of, left)])
+    return schemas.CompleteResponse(labels=[schemas.CompletedLabel(*one) for one in left])
 
 
 @operations.get("/api/label/images")

@@ -64,7 +64,7 @@ async def image_state(
         model=served.fingerprint,
         image=image,
         known=now.number is not None,
-        labels=[*map(schemas.LabelInForce.of, now.labels)],
+        labels=[schemas.LabelInForce(*one) for one in now.labels],
         rejected=[schemas.RejectedLabel(label=label, event=event) for label, event in now.rejected.items()],
         suggestions=[shown(one, now.naming, True, most) for one in suggestions],
         url=service.pictures.url(served, image),
