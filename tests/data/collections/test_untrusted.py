@@ -228,7 +228,7 @@ def test_undo_stays_inside_the_collection(photos: Path, tmp_path: Path, force: b
 
 
 def test_a_journal_that_unpacks_to_much_is_refused(photos: Path, tmp_path: Path) -> None:
-    # Five gigabytes of zeros, of which only the first 16 MiB are compressed: after a full flush, equal data is equal bytes.
+    # Five gigabytes of zeros, of which 16 MiB are compressed: after a full flush, equal data gives equal bytes.
     raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     part = raw.compress(bytes(1 << 24)) + raw.flush(zlib.Z_FULL_FLUSH)
     packed = zlib.compress(b"")[:2] + part * 320
