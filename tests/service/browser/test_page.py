@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, image_hash
+from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, WIDE, Tab, image_hash
 from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
 from vse_ens.data.feedback.verdicts import Feedback
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 Open = Callable[..., Page]
 IMAGE = image_hash("img_0000017")
@@ -278,3 +278,16 @@ _FAINT = """() => {
   }
   return faint;
 }"""
+
+
+def test_a_tab_used_again_knows_nothing_of_the_page_before(browser: Browser, shared: Running) -> None:
+    tab = Tab(browser, {"viewport": WIDE})
+    tab.page.route("**/api/**", lambda route: route.abort())
+    tab.page.goto(shared.address)
+    tab.page.evaluate("() => { document.cookie = localStorage.kept = sessionStorage.kept = 'kept'; console.error(1); }")
+    tab.clear()
+    assert (tab.complaints, tab.requested) == ([], [])
+    assert tab.page.goto(shared.address + "api/model").ok  # type: ignore[union-attr]
+    read = "() => [document.cookie, localStorage.length, sessionStorage.length, history.length, document.referrer]"
+    assert tab.page.evaluate(read) == ["", 0, 0, 2, ""]
+    tab.context.close()
