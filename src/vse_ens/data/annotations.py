@@ -324,7 +324,7 @@ class Annotations:
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
     def joined(self, more: Annotations) -> Annotations:
-        """Return the pairs of both, with the joined vocabularies; features and notes are dropped.
+        """Return the pairs and the features of both, with the joined vocabularies; notes are dropped.
 
         >>> data.joined(Annotations.from_pairs([("new", "sea")])).pairs == data.pairs + 1
         True
@@ -339,8 +339,9 @@ class Annotations:
             np.concatenate([images.translate(one.images)[one.image_numbers()] for one in (self, more)]),
             np.concatenate([labels.translate(one.labels)[one.indices] for one in (self, more)]),
         )
-        pictures = self.pictures or more.pictures
-        return replace(both, pictures=pictures) if pictures else both
+        from vse_ens.data.features.attach import joined_features
+
+        return replace(both, pictures=self.pictures or more.pictures, features=joined_features(images, (self, more)))
 
     def relabeled(self, labels: Vocabulary) -> Annotations:
         """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped.

@@ -1,13 +1,21 @@
-"""The matrix of image features, dense or sparse."""
+"""The matrix of image features, dense or sparse, and joining it with pairs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
+
+if TYPE_CHECKING:
+    from vse_ens.data.annotations import Annotations
+    from vse_ens.data.features.read import FeatureTable
 
 
 def plain_features(features: Any) -> Any:
@@ -42,3 +50,144 @@ def squared_lengths(plain: Any) -> NDArray[np.float64]:
     rows = np.repeat(np.arange(plain.shape[0]), np.diff(plain.indptr))
     squares = np.square(plain.data, dtype=np.float64)
     return np.bincount(rows, squares, minlength=plain.shape[0]).astype(np.float64, copy=False)
+
+
+def attach_features(data: Annotations, features: Any) -> Annotations:
+    """Return the pairs with one row of features per image; a row of zeros stands for an image without features.
+
+    ``features`` is a `FeatureTable`, the path of a file that `read_features` reads, a mapping from image ids to
+    vectors, a data frame with one image per row, or a matrix with one row per image of ``data``. Images that only the
+    features have join the images of the data.
+    """
+    table = feature_table(features)
+    if table is None:
+        return _with_note(data.with_features(features))
+    images, matrix = table.images, plain_features(table.matrix)
+    if not (data.images.translate(images) >= 0).any() and len(data.images) and len(images):
+        raise DataError(
+            f"no image of the features is in the pairs: the features have {images.id(0)!r}, the pairs "
+            f"{data.images.id(0)!r}; use the same ids in both"
+        )
+    joined = data.images.joined(images)
+    known = replace(
+        data, images=joined, indptr=_spread(data.indptr, joined.translate(data.images), len(joined)), features=None
+    )
+    return _with_note(replace(known, features=_rows_at(matrix, joined.translate(images), len(joined))), len(data.images))
+
+
+def feature_table(features: Any) -> FeatureTable | None:
+    """Return features with the ids of their images; None for a matrix, whose rows have no ids."""
+    from vse_ens.data.features.read import FeatureTable, read_features
+
+    if isinstance(features, FeatureTable):
+        return features
+    if isinstance(features, str | Path):
+        return read_features(features)
+    if isinstance(features, Mapping):
+        ids, names, rows = list(features), None, _stacked(list(features.values()))
+    elif isinstance(features, np.ndarray) or hasattr(features, "tocsr"):
+        return None
+    else:
+        ids, names, rows = _from_frame(features)
+    images = Vocabulary.from_ids(ids, "image")
+    if len(images) < len(ids):
+        repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
+        raise DataError(f"the features have more than one row for image {repeated!r}; keep one of them")
+    order = np.argsort(images.numbers(ids), kind="stable")
+    return FeatureTable(images, plain_features(rows)[order], names)
+
+
+def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
+    """Return the features of ``images`` that several data sets have; where two have them, those of the later one."""
+    parts = [one for one in parts if one.features is not None]
+    if not parts:
+        return None
+    widths = {one.features.shape[1] for one in parts}
+    if len(widths) > 1:
+        raise DataError(f"features must have the same columns as before, got {' and '.join(map(str, sorted(widths)))}")
+    found: Any = None
+    for one in parts:
+        matrix = plain_features(one.features)
+        at = images.translate(one.images)
+        if found is None:
+            found = _rows_at(matrix, at, len(images))
+            continue
+        if isinstance(found, np.ndarray) != isinstance(matrix, np.ndarray):
+            raise DataError("features must be dense or sparse as before; convert them")
+        given = np.flatnonzero(squared_lengths(matrix))
+        if isinstance(found, np.ndarray):
+            found[at[given]] = matrix[given]
+            continue
+        kept = np.ones(len(images), np.float32)
+        kept[at[given]] = 0
+        from scipy.sparse import diags_array
+
+        found = plain_features(diags_array(kept, format="csr") @ found + _rows_at(matrix[given], at[given], len(images)))
+        found.eliminate_zeros()
+    return found
+
+
+def _with_note(data: Annotations, before: int | None = None) -> Annotations:
+    """Return the same data with a note on images without features and on those that only the features have."""
+    missing = int(np.count_nonzero(squared_lengths(data.features) == 0))
+    added = len(data.images) - before if before is not None else 0
+    notes = [f"{missing:,} of {len(data.images):,} images have no features"] if missing else []
+    notes += [f"{added:,} images have features and no pairs"] if added else []
+    return replace(data, notes=(*data.notes, *notes))
+
+
+def _stacked(rows: Sequence[Any]) -> Any:
+    lengths = {np.shape(row) for row in rows}
+    if len(lengths) != 1 or len(next(iter(lengths))) != 1:
+        shown = " and ".join(sorted(map(str, lengths))[:2]) or "none"
+        raise DataError(f"the vectors of features must have one length, got shapes {shown}")
+    return np.stack([np.asarray(row) for row in rows])
+
+
+def _from_frame(frame: Any) -> tuple[list[str], list[str], Any]:
+    """Return image ids, column names and numbers of a data frame: columns of numbers, or one of lists."""
+    import narwhals.stable.v2 as nw
+
+    from vse_ens.data.io.columns import choose_columns
+
+    try:
+        table = nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
+        raise DataError(
+            "features must be a FeatureTable, a path, a mapping from ids to vectors, a data frame or a matrix, got "
+            f"{type(frame).__name__}"
+        ) from None
+    names = table.column_names
+    if len(names) < 2:
+        raise DataError(f"a frame of features needs an image column and columns of numbers, got {', '.join(names)}")
+    image = choose_columns("the frame of features", names).image
+    ids = [str(one) for one in table.column(image).to_pylist()]
+    others = [n for n in range(len(names)) if n != image]
+    columns = [table.column(n).to_numpy() for n in others]
+    if len(others) == 1 and columns[0].dtype == object:
+        return ids, [], _stacked(list(columns[0]))
+    wrong = next((names[n] for n, one in zip(others, columns, strict=True) if one.dtype.kind not in "fiub"), None)
+    if wrong is not None:
+        raise DataError(f"column {wrong!r} of the features does not hold numbers; drop it or convert it")
+    return ids, [names[n] for n in others], np.stack(columns, axis=1)
+
+
+def _spread(indptr: NDArray[np.int64], at: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Return ``indptr`` for more rows: row n of the old ones is row ``at[n]``, which ascends; the others are empty."""
+    counts = np.zeros(rows + 1, np.int64)
+    counts[at + 1] = np.diff(indptr)
+    return np.cumsum(counts)
+
+
+def _rows_at(matrix: Any, at: NDArray[np.int64], rows: int) -> Any:
+    """Return a matrix with ``rows`` rows, row n of ``matrix`` at ``at[n]``, which ascends, and zeros elsewhere."""
+    if isinstance(matrix, np.ndarray):
+        if rows == len(at):
+            return matrix
+        spread = np.zeros((rows, matrix.shape[1]), np.float32)
+        spread[at] = matrix
+        return spread
+    from scipy.sparse import csr_array
+
+    indptr = _spread(matrix.indptr.astype(np.int64), at, rows)
+    return csr_array((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))
