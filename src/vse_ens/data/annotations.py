@@ -43,6 +43,8 @@ class Annotations:
     indices: NDArray[np.int32]
     features: Any = None
     """Optional image features, one row per image in the order of ``images``: a 2-d array or a SciPy sparse matrix."""
+    feature_names: tuple[str, ...] | None = field(default=None, compare=False)
+    """The name of each feature, if they were read from a file that names them; a model keeps them."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What reading guessed, merged, skipped and dropped, one sentence each."""
     pictures: Pictures | None = field(default=None, compare=False)
@@ -85,6 +87,7 @@ class Annotations:
         for name, value in (("images", images), ("labels", labels), ("indptr", indptr), ("indices", indices)):
             object.__setattr__(data, name, value)
         object.__setattr__(data, "features", None)
+        object.__setattr__(data, "feature_names", None)
         object.__setattr__(data, "notes", ())
         object.__setattr__(data, "pictures", pictures)
         data._check_ends()
@@ -341,7 +344,8 @@ class Annotations:
         )
         from vse_ens.data.features.attach import joined_features
 
-        return replace(both, pictures=self.pictures or more.pictures, features=joined_features(images, (self, more)))
+        features, names = joined_features(images, (self, more)), self.feature_names or more.feature_names
+        return replace(both, pictures=self.pictures or more.pictures, features=features, feature_names=names)
 
     def relabeled(self, labels: Vocabulary) -> Annotations:
         """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped.
@@ -364,7 +368,7 @@ class Annotations:
         """
         from vse_ens.data.features.attach import plain_features
 
-        return replace(self, features=plain_features(features))
+        return replace(self, features=plain_features(features), feature_names=None)
 
     # --- splitting ----------------------------------------------------------------------------------------------
 

@@ -150,6 +150,22 @@ def test_tags_without_scores_count_as_1(tmp_path: Path) -> None:
     assert table.matrix.toarray().tolist() == [[0.0, 1.0], [1.0, 1.0]]
 
 
+def test_features_take_the_order_of_a_model(tmp_path: Path) -> None:
+    dense = read_features(write(tmp_path / "f.csv", dense_frame()))
+    assert dense.aligned(None, "f.csv") is dense
+    assert dense.aligned(["red", "blue"], "f.csv") is dense
+    np.testing.assert_array_equal(dense.aligned(["blue", "red"], "f.csv").matrix, dense.matrix[:, ::-1])
+    np.testing.assert_array_equal(dense.aligned(["blue"], "f.csv").matrix, dense.matrix[:, 1:])
+    with pytest.raises(DataError, match=r"f\.csv has no feature 'green', which the model was trained on"):
+        dense.aligned(["red", "green"], "f.csv")
+    sparse = read_scores(write_text(tmp_path / "s.csv", SCORES["rows"][1]))
+    wanted = sparse.aligned(["sky", "unheard of", "sea"], "s.csv")
+    assert wanted.matrix.toarray().tolist() == [[1.0, 0.0, 0.0], [0.25, 0.0, 0.5]]
+    assert wanted.names == ["sky", "unheard of", "sea"]
+    with pytest.raises(DataError, match=r"s\.csv has no feature 'x'"):
+        sparse.aligned(["x", "y"], "s.csv")
+
+
 def test_features_may_be_numbers_and_an_image_may_be_all_zero(tmp_path: Path) -> None:
     path = write_text(tmp_path / "f.csv", "image,feature,value\na,10,1\nb,9,0\n")
     table = read_features(path)

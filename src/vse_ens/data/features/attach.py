@@ -72,7 +72,10 @@ def attach_features(data: Annotations, features: Any) -> Annotations:
     known = replace(
         data, images=joined, indptr=_spread(data.indptr, joined.translate(data.images), len(joined)), features=None
     )
-    return _with_note(replace(known, features=_rows_at(matrix, joined.translate(images), len(joined))), len(data.images))
+    known = replace(known, feature_names=None if table.names is None else tuple(table.names))
+    return _with_note(
+        replace(known, features=_rows_at(matrix, joined.translate(images), len(joined))), len(data.images)
+    )
 
 
 def feature_table(features: Any) -> FeatureTable | None:
@@ -122,7 +125,9 @@ def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
         kept[at[given]] = 0
         from scipy.sparse import diags_array
 
-        found = plain_features(diags_array(kept, format="csr") @ found + _rows_at(matrix[given], at[given], len(images)))
+        found = plain_features(
+            diags_array(kept, format="csr") @ found + _rows_at(matrix[given], at[given], len(images))
+        )
         found.eliminate_zeros()
     return found
 
