@@ -472,7 +472,7 @@ def test_a_model_larger_than_memory_loads_at_once_without_verify(tmp_path: Path)
 def test_nothing_is_pickled() -> None:
     files = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
     banned = re.compile(
-        r"^\s*(import|from)\s+(pickle|_pickle|cloudpickle|dill|joblib|marshal|shelve)\b|allow_pickle", re.M
+        r"^\s*(import|from)\s+(pickle|_pickle|cloudpickle|dill|joblib|marshal|shelve)\b|allow_pickle(?!=False\b)", re.M
     )
     assert len(files) > 10
     assert [str(file) for file in files if banned.search(file.read_text(encoding="utf-8"))] == []

@@ -19,7 +19,7 @@ Size = tuple[int, int]
 CONFIG = "preprocessor_config.json"
 _IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # None of these starts another program, as EPS does.
-_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM", "TGA", "ICO")
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM", "TGA", "ICO")
 _MAX_PIXELS = 150_000_000
 _BICUBIC = 3
 
@@ -130,9 +130,11 @@ def _open(content: bytes) -> Any:
         from PIL import Image
     except ImportError as error:
         raise MissingPartError("pictures need the library Pillow: pip install 'vse-ens[pixels]'") from error
+    Image.init()
+    formats = [name for name in _FORMATS if name in Image.OPEN]  # Pillow may be built without some
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below decides
-        image = Image.open(io.BytesIO(content), formats=_FORMATS)
+        image = Image.open(io.BytesIO(content), formats=formats)
     if image.width * image.height > _MAX_PIXELS:
         raise OSError(f"more than {_MAX_PIXELS // 1_000_000} million pixels")
     return image
