@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal, overload
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vse_ens.data.rules.rule_set import RuleKind
-from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
+from vse_ens.service.settings import (
+    MAX_BATCH,
+    MAX_FEATURES,
+    MAX_ID_LENGTH,
+    MAX_LABELS,
+    MAX_SUGGESTIONS,
+    MAX_TOP,
+    MAX_VERDICTS,
+)
 
 
 def doc(description: str, **more: Any) -> Meta:
@@ -24,6 +32,8 @@ Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Top = Annotated[int, Meta(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+# Products of them with the numbers of a model are finite.
+Feature = Annotated[float, Meta(ge=-1e15, le=1e15)]
 Kind = Literal["missing", "wrong"]
 Order = Literal["gain", "random", "verdicts"]
 Why = Literal["context", "frequency", "typo"]
@@ -108,10 +118,14 @@ class ExplainResponse(Suggestion, kw_only=True):
 
 
 class AnnotateRequest(Body):
-    """Either images of the model, or the labels of images that are unknown to it."""
+    """Either images of the model, or the labels and feature vectors of images that are unknown to it."""
 
     images: Annotated[Annotated[list[Id], _BATCH] | None, doc("Images of the model.")] = None
     labels: Annotated[Annotated[list[LabelList], _BATCH] | None, doc("The labels of each image.")] = None
+    vectors: Annotated[
+        Annotated[list[Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]], _BATCH] | None,
+        doc("The features of each image, as the model was trained with; with `labels`, one vector per list."),
+    ] = None
     top: Annotated[Top, doc("Maximum number of suggestions per image.")] = 5
     allow: Annotated[LabelList | None, doc("Suggest only these labels.")] = None
     deny: Annotated[LabelList | None, doc("Do not suggest these labels.")] = None
@@ -122,7 +136,7 @@ class AnnotateRequest(Body):
     @property
     def count(self) -> int:
         """Number of images in the request."""
-        return len(self.images or self.labels or ())
+        return len(self.images or self.labels or self.vectors or ())
 
     @property
     def all_labels(self) -> list[str]:
@@ -130,8 +144,10 @@ class AnnotateRequest(Body):
         return [label for labels in (*(self.labels or ()), self.allow or (), self.deny or ()) for label in labels]
 
     def __post_init__(self) -> None:
-        if (self.images is None) == (self.labels is None):
-            raise ValueError("give either images or labels")
+        if (self.images is None) == (self.labels is None and self.vectors is None):
+            raise ValueError("give either images, or labels or vectors or both")
+        if self.labels is not None and self.vectors is not None and len(self.labels) != len(self.vectors):
+            raise ValueError(f"{len(self.labels)} lists of labels and {len(self.vectors)} vectors do not match")
         if self.count * self.top > MAX_SUGGESTIONS:
             raise ValueError(
                 f"{self.count} images with {self.top} suggestions each exceed the limit of {MAX_SUGGESTIONS:,}; "
@@ -142,7 +158,7 @@ class AnnotateRequest(Body):
 class AnnotatedImage(Answer):
     """One image and its suggestions."""
 
-    image: Annotated[str | None, doc("Null if only labels were given.")]
+    image: Annotated[str | None, doc("Null if labels or vectors were given.")]
     labels: KnownLabels
     suggestions: Annotated[list[Suggestion], doc("Best first.")]
 
