@@ -72,11 +72,28 @@ def attach_features(data: Annotations, features: Any) -> Annotations:
     known = replace(
         data, images=joined, indptr=_spread(data.indptr, joined.translate(data.images), len(joined)), features=None
     )
-    return _with_note(replace(known, features=_rows_at(matrix, joined.translate(images), len(joined))), len(data.images))
+    return _with_note(
+        replace(known, features=_rows_at(matrix, joined.translate(images), len(joined))), len(data.images)
+    )
 
 
 def feature_table(features: Any) -> FeatureTable | None:
-    """Return features with the ids of their images; None for a matrix, whose rows have no ids."""
+    """Return features with the ids of their images, sorted; None for a matrix, whose rows have no ids."""
+    from vse_ens.data.features.read import FeatureTable
+
+    named = named_rows(features)
+    if named is None or isinstance(named, FeatureTable):
+        return named
+    ids, names, rows = named
+    images = Vocabulary.from_ids(ids, "image")
+    if len(images) < len(ids):
+        repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
+        raise DataError(f"the features have more than one row for image {repeated!r}; keep one of them")
+    return FeatureTable(images, plain_features(rows)[np.argsort(images.numbers(ids), kind="stable")], names)
+
+
+def named_rows(features: Any) -> FeatureTable | tuple[list[str], list[str] | None, Any] | None:
+    """Return the ids of images, the names of columns and the rows of features, as given; None if they have no ids."""
     from vse_ens.data.features.read import FeatureTable, read_features
 
     if isinstance(features, FeatureTable):
@@ -84,17 +101,10 @@ def feature_table(features: Any) -> FeatureTable | None:
     if isinstance(features, str | Path):
         return read_features(features)
     if isinstance(features, Mapping):
-        ids, names, rows = list(features), None, _stacked(list(features.values()))
-    elif isinstance(features, np.ndarray) or hasattr(features, "tocsr"):
+        return list(features), None, _stacked(list(features.values()))
+    if isinstance(features, list | tuple | np.ndarray) or hasattr(features, "tocsr"):
         return None
-    else:
-        ids, names, rows = _from_frame(features)
-    images = Vocabulary.from_ids(ids, "image")
-    if len(images) < len(ids):
-        repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
-        raise DataError(f"the features have more than one row for image {repeated!r}; keep one of them")
-    order = np.argsort(images.numbers(ids), kind="stable")
-    return FeatureTable(images, plain_features(rows)[order], names)
+    return _from_frame(features)
 
 
 def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
@@ -111,6 +121,7 @@ def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
         at = images.translate(one.images)
         if found is None:
             found = _rows_at(matrix, at, len(images))
+            found = found.copy() if found is matrix else found
             continue
         if isinstance(found, np.ndarray) != isinstance(matrix, np.ndarray):
             raise DataError("features must be dense or sparse as before; convert them")
@@ -122,7 +133,9 @@ def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
         kept[at[given]] = 0
         from scipy.sparse import diags_array
 
-        found = plain_features(diags_array(kept, format="csr") @ found + _rows_at(matrix[given], at[given], len(images)))
+        found = plain_features(
+            diags_array(kept, format="csr") @ found + _rows_at(matrix[given], at[given], len(images))
+        )
         found.eliminate_zeros()
     return found
 
