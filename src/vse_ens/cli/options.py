@@ -317,10 +317,8 @@ def load_model(path: Path, console: Console) -> Annotator:
         return Annotator.load(path)
 
 
-def read_table(
-    features: Path | None, scores: Path | None, console: Console, names: Sequence[str] | None = None
-) -> FeatureTable | None:
-    """Return the features that the options name, in the order of the ``names`` of a model; None without options."""
+def read_table(features: Path | None, scores: Path | None, console: Console) -> FeatureTable | None:
+    """Return the features that the options name; None without options."""
     if features is not None and scores is not None:
         raise misuse("--scores", "cannot be combined with --features")
     path = features or scores
@@ -329,8 +327,7 @@ def read_table(
     from vse_ens.data.features import read_features, read_scores
 
     with console.status(f"reading {path}"):
-        table = read_features(path) if features is not None else read_scores(path)
-    return table.aligned(names, str(path))
+        return read_features(path) if features is not None else read_scores(path)
 
 
 def note_unlabeled(data: Annotations, console: Console, images: Sequence[str] = ()) -> None:

@@ -21,6 +21,7 @@ from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import NO_CONFIDENCES, LoadedModel
+from vse_ens.model.model import NumbersFn
 from vse_ens.model.topk import TaskRunner, TopKScorer, TopLabels, run_serial
 
 
@@ -207,11 +208,13 @@ class Suggester:
             for count, labels in _passes(loaded.known, allowed, top, per_namespace)
         ]
 
-    def suggest(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> Iterator[SuggestionBlock]:
+    def suggest(
+        self, images: NDArray[np.int64] | None = None, rows: Csr | None = None, features: Any = None
+    ) -> Iterator[SuggestionBlock]:
         """Yield suggestions block by block, in order: for ``images`` by number, or for all images of the model.
 
         With ``rows`` of label numbers, they are for images that have these labels: for new ones, or for ``images``
-        whose labels have changed.
+        whose labels have changed. ``features`` are one row each for ``rows``, zeros for an image without.
         """
         loaded = self._loaded
         own_of: Callable[[NDArray[np.int64]], Floats | None]
@@ -223,23 +226,34 @@ class Suggester:
             # Without a context tower, the whole vector is the image's own.
             own = loaded.own_vectors(images) if loaded.model.embeddings.has_context else vectors
             known, own_of = rows, lambda numbers: None if own is None else own[numbers]
-            passes = [scorer.of_rows(vectors, rows, images) for scorer in self._scorers]
+            passes = [scorer.of_rows(vectors, rows, images, features) for scorer in self._scorers]
         for blocks in zip(*passes, strict=True):
             best = _best(blocks, self._top)
-            block = self._with_confidences(best, known.indptr[best.images + 1] - known.indptr[best.images])
+            numbers_of: NumbersFn = lambda chosen: (
+                chosen if rows is None else None if images is None else images[chosen]
+            )
+            given = None if features is None else features[best.images]
+            evidence = loaded.model.evidence(take_rows(*known, best.images), numbers_of(best.images), given)
+            block = self._with_confidences(best, evidence)
             if self._explain:
                 filled = block.labels >= 0
                 numbers = block.images[np.nonzero(filled)[0]]
-                own_numbers = numbers if rows is None else None if images is None else images[numbers]
                 parts = contributions(
-                    loaded.model, take_rows(*known, numbers), block.labels[filled], own_of(numbers), own_numbers
+                    loaded.model,
+                    take_rows(*known, numbers),
+                    block.labels[filled],
+                    own_of(numbers),
+                    numbers_of(numbers),
+                    None if features is None else features[numbers],
                 )
                 block = block._replace(because=[one.reasons(block.vocabulary) for one in parts])
             yield block
 
-    def lists(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> list[Suggestions]:
+    def lists(
+        self, images: NDArray[np.int64] | None = None, rows: Csr | None = None, features: Any = None
+    ) -> list[Suggestions]:
         """Return what `suggest` yields by id, one list per image."""
-        return [found for block in self.suggest(images, rows) for found in block.lists()]
+        return [found for block in self.suggest(images, rows, features) for found in block.lists()]
 
     def _with_confidences(self, best: TopLabels, counts: NDArray[np.int64]) -> SuggestionBlock:
         """Add probabilities, and remove labels below the minimum confidence."""

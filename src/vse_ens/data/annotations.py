@@ -81,13 +81,15 @@ class Annotations:
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],
         pictures: Pictures | None = None,
+        features: Any = None,
+        feature_names: tuple[str, ...] | None = None,
     ) -> Annotations:
         """Return annotations over arrays that were checked when they were written; a memory map stays unread."""
         data = object.__new__(cls)
         for name, value in (("images", images), ("labels", labels), ("indptr", indptr), ("indices", indices)):
             object.__setattr__(data, name, value)
-        object.__setattr__(data, "features", None)
-        object.__setattr__(data, "feature_names", None)
+        object.__setattr__(data, "features", features)
+        object.__setattr__(data, "feature_names", feature_names)
         object.__setattr__(data, "notes", ())
         object.__setattr__(data, "pictures", pictures)
         data._check_ends()

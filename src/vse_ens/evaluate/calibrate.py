@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Split
+from vse_ens.data.annotations import Annotations, Split
 from vse_ens.errors import DataError
 from vse_ens.evaluate.metrics import Numbers
 from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration, Counts, Temperature, log_totals, softmax_shares
+from vse_ens.model.calibration import Calibration, Counts, Curve, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool, Payload, Pool
@@ -120,7 +120,7 @@ def fit_calibration(temperature: Temperature, shares: Floats, hits: NDArray[np.b
     return Calibration(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
-def _fit_knots(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _fit_knots(shares: Floats, hits: NDArray[np.bool_], confidence: bool = True) -> tuple[Floats, Floats]:
     # Imported here: SciPy's optimizers take longer to load than the rest of the package.
     from scipy.optimize import isotonic_regression
 
@@ -129,7 +129,7 @@ def _fit_knots(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]
     # Bins of one level become one knot in their middle, so that confidence increases between knots as the share does.
     first = np.flatnonzero(np.diff(levels, prepend=-1.0) > 0)
     middles = np.add.reduceat(means * counts, first) / np.add.reduceat(counts, first)
-    return _extend_to_one(middles, confidence_from_rate(levels[first]))
+    return _extend_to_one(middles, confidence_from_rate(levels[first]) if confidence else levels[first])
 
 
 def bin_rates(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
@@ -257,3 +257,32 @@ class HeldOutScoreTask:
             scores[np.repeat(np.arange(len(scores)), np.diff(term_starts)), term_labels] += terms
         scores = mask_known(scores, known)
         return top_outcomes(scores, np.diff(known.indptr), targets, self._temperature)
+
+
+def cold_temperature(scores: Floats, truth: Annotations) -> float:
+    """Return the softmax temperature that fits the labels of images best, given scores that knew none of them."""
+    row, counts = truth.image_numbers(), truth.labels_per_image
+    gaps = scores - scores.max(axis=1, keepdims=True)
+    own = np.bincount(row, gaps[row, truth.indices], len(gaps)) / np.maximum(counts, 1)
+    chosen = counts > 0
+    return _fit_base(gaps[chosen], own[chosen].astype(np.float32))
+
+
+def cold_curve(scores: Floats, truth: Annotations) -> Curve:
+    """Return the curve of images of which no label is known, from scores that knew none: is a suggestion recorded?"""
+    best = np.argpartition(scores, -min(_TOP, scores.shape[1]), axis=1)[:, -_TOP:]
+    one = np.ones((len(scores), 1), np.float32)
+    shares = softmax_shares(np.take_along_axis(scores, best, axis=1), log_totals(scores, 1.0)[:, None], one)
+    has = np.zeros(scores.shape, np.bool_)
+    has[truth.image_numbers(), truth.indices] = True
+    knots, values = _fit_knots(shares.ravel(), np.take_along_axis(has, best, axis=1).ravel(), confidence=False)
+    return Curve(Temperature(1.0, 0.0), np.append(_ZERO, knots), np.append(_ZERO, values))
+
+
+def held_out_curve(scores: Floats, known: Csr, targets: NDArray[np.int64]) -> Curve:
+    """Return the curve of images given their scores, known labels and the one label of each that was held out."""
+    counts = np.diff(known.indptr)
+    scores = mask_known(scores, known)
+    temperature = _as_float32(fit_temperature(scores, counts, targets))
+    found = fit_calibration(temperature, *top_outcomes(scores, counts, targets, temperature))
+    return Curve(temperature, found.shares, found.values)

@@ -194,10 +194,29 @@ class Validator:
         self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float, pool: Pool | None = None
     ) -> Calibration:
         """Learn how often suggestions are right, by score, from a model that has not seen the held-out labels."""
+        return calibrate(
+            self.model(embeddings, label_weights_scale, neighbors_scale), self.data.split, self.data.features, pool
+        )
+
+    def model(self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float) -> Model:
+        """Return the model that has not seen the held-out labels."""
         label_weights = self._label_weights if label_weights_scale else None
         neighbors = ImageNeighbors(self._training_pairs, neighbors_scale) if neighbors_scale else None
         model = Model(embeddings, label_weights, label_weights_scale, neighbors)
-        return calibrate(model, self.data.split, self.data.features, pool)
+        return model.balanced(self._training_pairs, self._config.balance)
+
+    def scores(self, model: Model) -> ScoreFn:
+        """Return the scores of a model for images of validation, without those of features."""
+        return self._model_scores(model)
+
+    def measure(self, scores: Floats, rows: NDArray[np.int64]) -> Numbers:
+        """Return the metric of some images of validation, given their scores."""
+        place = np.zeros(len(self.images), np.int64)
+        place[rows] = np.arange(len(rows))
+        kept = np.zeros(len(self.images), np.bool_)
+        kept[rows] = True
+        found = self._measure(lambda images: scores[place[images]], kept)
+        return found[self._config.metric]
 
     def _model_scores(self, model: Model) -> ModelScores:
         train = self.data.split.train
@@ -251,9 +270,10 @@ class Validator:
         # AUC is left out: in the sum it comes from the vectors.
         return (found["recall@10"] + found["map"]) / 2
 
-    def _measure(self, scores: ScoreFn) -> dict[str, Numbers]:
-        """Return every metric, one value per validation image."""
+    def _measure(self, scores: ScoreFn, images: NDArray[np.bool_] | None = None) -> dict[str, Numbers]:
+        """Return every metric, one value per validation image, or for some ``images``."""
         train, held_out = self.data.split
+        held_out = held_out if images is None else held_out.with_pairs(images[held_out.image_numbers()])
         scorer = FunctionScorer(train.images, train.labels, scores)
         found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
         found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3

@@ -250,7 +250,7 @@ def update(
             raise misuse("MORE", "give new pairs, --features or --scores")
         inputs = [_read_new(path, reading, console) for path in more]
         annotator = load_model(model, console)
-        table = read_table(features, scores, console, annotator.known_.feature_names)
+        table = read_table(features, scores, console)
         if table is not None:
             from vse_ens.data.annotations import Annotations
             from vse_ens.data.features import attach_features

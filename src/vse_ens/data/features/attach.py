@@ -79,7 +79,22 @@ def attach_features(data: Annotations, features: Any) -> Annotations:
 
 
 def feature_table(features: Any) -> FeatureTable | None:
-    """Return features with the ids of their images; None for a matrix, whose rows have no ids."""
+    """Return features with the ids of their images, sorted; None for a matrix, whose rows have no ids."""
+    from vse_ens.data.features.read import FeatureTable
+
+    named = named_rows(features)
+    if named is None or isinstance(named, FeatureTable):
+        return named
+    ids, names, rows = named
+    images = Vocabulary.from_ids(ids, "image")
+    if len(images) < len(ids):
+        repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
+        raise DataError(f"the features have more than one row for image {repeated!r}; keep one of them")
+    return FeatureTable(images, plain_features(rows)[np.argsort(images.numbers(ids), kind="stable")], names)
+
+
+def named_rows(features: Any) -> FeatureTable | tuple[list[str], list[str] | None, Any] | None:
+    """Return the ids of images, the names of columns and the rows of features, as given; None if they have no ids."""
     from vse_ens.data.features.read import FeatureTable, read_features
 
     if isinstance(features, FeatureTable):
@@ -87,17 +102,10 @@ def feature_table(features: Any) -> FeatureTable | None:
     if isinstance(features, str | Path):
         return read_features(features)
     if isinstance(features, Mapping):
-        ids, names, rows = list(features), None, _stacked(list(features.values()))
-    elif isinstance(features, np.ndarray) or hasattr(features, "tocsr"):
+        return list(features), None, _stacked(list(features.values()))
+    if isinstance(features, list | tuple | np.ndarray) or hasattr(features, "tocsr"):
         return None
-    else:
-        ids, names, rows = _from_frame(features)
-    images = Vocabulary.from_ids(ids, "image")
-    if len(images) < len(ids):
-        repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
-        raise DataError(f"the features have more than one row for image {repeated!r}; keep one of them")
-    order = np.argsort(images.numbers(ids), kind="stable")
-    return FeatureTable(images, plain_features(rows)[order], names)
+    return _from_frame(features)
 
 
 def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
@@ -105,15 +113,21 @@ def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
     parts = [one for one in parts if one.features is not None]
     if not parts:
         return None
-    widths = {one.features.shape[1] for one in parts}
-    if len(widths) > 1:
-        raise DataError(f"features must have the same columns as before, got {' and '.join(map(str, sorted(widths)))}")
+    from vse_ens.data.features.read import FeatureTable
+
     found: Any = None
     for one in parts:
-        matrix = plain_features(one.features)
+        table = FeatureTable(one.images, plain_features(one.features), one.feature_names)
+        matrix = table.aligned(parts[0].feature_names, "the new data").matrix
+        if matrix.shape[1] != parts[0].features.shape[1]:
+            raise DataError(
+                f"features must have the same columns as before, got {matrix.shape[1]:,} and not "
+                f"{parts[0].features.shape[1]:,}"
+            )
         at = images.translate(one.images)
         if found is None:
             found = _rows_at(matrix, at, len(images))
+            found = found.copy() if found is matrix else found
             continue
         if isinstance(found, np.ndarray) != isinstance(matrix, np.ndarray):
             raise DataError("features must be dense or sparse as before; convert them")
