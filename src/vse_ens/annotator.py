@@ -440,6 +440,7 @@ class Annotator(TableRepr):
         path: str | Path,
         form: str | None = None,
         *,
+        features: Any = None,
         prefix: str = "",
         defuse_formulas: bool = False,
         progress: Callable[[int], None] | None = None,
@@ -454,6 +455,8 @@ class Annotator(TableRepr):
         ExportCounts(images=1500, images_with_suggestions=1500, suggestions=3000)
 
         ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
+        With ``features`` that name their images, as in `fit`, the images are those instead, by the features given and
+        by the labels that the model knows of them.
         ``prefix`` and ``defuse_formulas``: as in `vse_ens.export.suggestions.write_suggestions`. ``progress`` is called
         with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make the suggestions, from
         the saved model; the file is the same. Nodes with another kind of CPU, which would change last bits, are refused
@@ -464,12 +467,19 @@ class Annotator(TableRepr):
             raise ConfigError("explain cannot be used for a file of all suggestions; leave it out")
         form = form or export.format_of(path)
         with self._remote(cluster, address, allow_mixed_cpus) as remote:
-            blocks = (curate.RemoteSuggester(*remote, self.known_, how) if remote else suggester).suggest()
+            if remote and features is not None:
+                raise ConfigError("features cannot be used with cluster; leave one of them out")
+            images, *given = self._images_of(features)
+            blocks = (curate.RemoteSuggester(*remote, self.known_, how) if remote else suggester).suggest(*given)
             options: dict[str, Any] = {"prefix": prefix, "defuse_formulas": defuse_formulas, "progress": progress}
-            return export.write_suggestions(path, self.known_.images, blocks, form, **options)
+            return export.write_suggestions(path, images, blocks, form, **options)
 
     def suggested_edits(
-        self, *, progress: Callable[[int], None] | None = None, **how: Unpack[SuggestOptions]
+        self,
+        *,
+        features: Any = None,
+        progress: Callable[[int], None] | None = None,
+        **how: Unpack[SuggestOptions],
     ) -> export.SuggestedEdits:
         """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
 
@@ -477,10 +487,26 @@ class Annotator(TableRepr):
         >>> edits["img_0000001"].add
         ('sand',)
 
-        Images without a suggestion have an empty edit. The arguments: as in `annotate`.
+        Images without a suggestion have an empty edit. ``features``: as in `annotate_all`. The other arguments: as in
+        `annotate`.
         """
         suggester = self._suggester("suggested_edits", **how)
-        return export.label_edits(suggester.suggest(), self.known_.images, progress)
+        images, *given = self._images_of(features)
+        return export.label_edits(suggester.suggest(*given), images, progress)
+
+    def _images_of(self, features: Any) -> tuple[Any, ...]:
+        """Return the images of features and what `Suggester.suggest` takes; without features, those of the model."""
+        known = self._fitted.known
+        if features is None:
+            return (known.images,)
+        ids, matrix, _ = self.loaded_.feature_rows(features)
+        if ids is None:
+            raise ConfigError("features must name their images; give a mapping, a frame, a path or a FeatureTable")
+        images = Vocabulary.from_ids(ids, "image")
+        at = known.images.translate(images)
+        counts = np.where(at >= 0, known.labels_per_image[at], 0)
+        rows = Csr(np.concatenate([[0], np.cumsum(counts)]), known.rows(at[at >= 0]).indices)
+        return images, None, rows, matrix[np.argsort(images.numbers(ids))]
 
     def known_labels(self, image: str) -> list[str]:
         """Return the labels that an image had in training.

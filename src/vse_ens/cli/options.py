@@ -331,13 +331,16 @@ def read_table(features: Path | None, scores: Path | None, console: Console) -> 
 
 
 def note_unlabeled(data: Annotations, console: Console, images: Sequence[str] = ()) -> None:
-    """Print a note on images without labels: on the given ones, or on all."""
+    """Print a note on images that have neither labels nor features: on the given ones, or on all."""
+    from vse_ens.data.features.attach import squared_lengths
     from vse_ens.data.summary import unlabeled_note
 
-    counts = data.labels_per_image
+    bare = data.labels_per_image == 0
+    if data.features is not None:
+        bare &= squared_lengths(data.features) == 0
     if images:
-        counts = counts[data.images.numbers(images)]
-    console.notes(unlabeled_note(int((counts == 0).sum()), len(counts)))
+        bare = bare[data.images.numbers(images)]
+    console.notes(unlabeled_note(int(bare.sum()), len(bare)))
 
 
 def save_model(model: Annotator, out: Path) -> None:
