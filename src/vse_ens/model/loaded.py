@@ -81,7 +81,11 @@ class LoadedModel:
         one = isinstance(features, list | tuple | np.ndarray) and np.ndim(features) == 1
         given: Any = np.asarray(features)[None] if one else features
         named = named_rows(given)
-        ids, rows = (None, given) if named is None else (list(named[0]), named[1] if isinstance(named, FeatureTable) else named[2])
+        ids, rows = (
+            (None, given)
+            if named is None
+            else (list(named[0]), named[1] if isinstance(named, FeatureTable) else named[2])
+        )
         rows = plain_features(rows)
         columns = self.known.features.shape[1]
         if rows.ndim != 2 or rows.shape[1] != columns:
