@@ -135,7 +135,7 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "feature_bias": (single, (labels,)),
             "feature_center": (single, (columns,)),
             "feature_leverages": (single, (images,)),
-            "feature_factors": (single, (5,)),
+            "feature_factors": (single, (7,)),
         }
         entries = _rows(arrays, "features_values")
         if "features_indptr" in arrays:
@@ -206,8 +206,8 @@ def _check_features(arrays: Arrays) -> None:
     leverages, factors = arrays["feature_leverages"], arrays["feature_factors"]
     if len(leverages) and not (leverages.min() >= 0 and leverages.max() < 1):
         raise ModelError("the array 'feature_leverages' must hold numbers from 0 to below 1")
-    if factors.min() < 0 or factors[:4].max() > MAX_SCALE or factors[4] > _MAX_POWER:
-        raise ModelError("the array 'feature_factors' must hold four factors and a power, none of them negative")
+    if factors.min() < 0 or factors.max() > MAX_SCALE or factors[2] > _MAX_POWER:
+        raise ModelError(f"the array 'feature_factors' must hold numbers from 0 to {MAX_SCALE:g}")
     columns = arrays["feature_weights"].shape[1]
     if "features_indptr" not in arrays:
         given = arrays["features_values"].shape[1]

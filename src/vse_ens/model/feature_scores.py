@@ -12,7 +12,7 @@ mean, or of sparse features weighted by rarity. They count e^(p cosine), and a l
     f_i(a) = w m_i(a) + v log(1 + share_i(a) / 0.03)
 
 with one pair of factors (w, v) for images without labels, whose score is f_i, and another for images with labels, to
-whose score f_i is added.
+whose score f_i is added: the more labels are known, the less it counts.
 """
 
 from __future__ import annotations
@@ -47,13 +47,22 @@ _TASK_ROWS = 256
 
 
 class Factors(NamedTuple):
-    """The factors of the map and of the neighbors, and the power of a similarity."""
+    """How much the parts count."""
 
     cold_map: float
+    """w of images without labels."""
     cold_neighbors: float
-    map: float
-    neighbors: float
+    """v of images without labels."""
     power: float
+    """p."""
+    map: float = 0.0
+    """w of images with one label."""
+    neighbors: float = 0.0
+    """v of images with one label."""
+    decay: float = 0.0
+    """Of images with n labels, w and v are n^-decay times as large."""
+    prior: float = 0.0
+    """How much of the log frequency, which both parts of the score hold, is taken from their sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,15 +208,16 @@ class FeatureScores:
         self,
         images: NDArray[np.integer] | None,
         given: Any,
-        is_cold: NDArray[np.bool_],
+        counts: NDArray[np.int64],
         labels: NDArray[np.integer] | None = None,
     ) -> Floats:
-        """Return f, one row per image; ``is_cold`` marks those without labels. Other arguments: as in `map_scores`."""
-        factors = self.learned.factors
+        """Return f, one row per image; ``counts`` are the numbers of known labels. The others: as in `map_scores`."""
+        factors, is_cold = self.learned.factors, counts == 0
         scores = self.map_scores(images, given, labels)
-        scores *= np.where(is_cold, factors.cold_map, factors.map).astype(np.float32)[:, None]
+        decay = np.maximum(counts, 1) ** -factors.decay
+        scores *= np.where(is_cold, factors.cold_map, factors.map * decay).astype(np.float32)[:, None]
         terms = self.neighbor_terms(images, given)
-        scales = np.where(is_cold, factors.cold_neighbors, factors.neighbors).astype(np.float32)
+        scales = np.where(is_cold, factors.cold_neighbors, factors.neighbors * decay).astype(np.float32)
         row = np.repeat(np.arange(len(scores)), np.diff(terms.labels.indptr))
         if labels is None:
             scores[row, terms.labels.indices] += scales[row] * terms.values

@@ -78,7 +78,8 @@ class LoadedModel:
         """Return the ids of images if ``features`` name them, their rows of features, and whether it is one vector."""
         if self.model.features is None:
             raise ConfigError("this model was trained without features; train it with fit(data, features=...)")
-        one = isinstance(features, list | tuple | np.ndarray) and np.ndim(features) == 1
+        is_array = isinstance(features, list | tuple | np.ndarray) and not isinstance(features, FeatureTable)
+        one = is_array and np.ndim(features) == 1
         given: Any = np.asarray(features)[None] if one else features
         named = named_rows(given)
         if isinstance(named, FeatureTable):

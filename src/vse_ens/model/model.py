@@ -99,8 +99,11 @@ class Model:
             rows = np.flatnonzero((kinds == BOTH) | (kinds == FEATURES))
             numbers = None if features is not None or images is None else images[rows]
             given = None if features is None else features[rows]
-            found = self.features.scores(numbers, given, kinds[rows] == FEATURES, labels)
-            scores[rows[kinds[rows] == FEATURES]] = 0
+            found = self.features.scores(numbers, given, np.diff(known.indptr)[rows], labels)
+            is_cold = kinds[rows] == FEATURES
+            scores[rows[is_cold]] = 0
+            if self.frequencies is not None and self.features.learned.factors.prior:
+                found[~is_cold] -= np.float32(self.features.learned.factors.prior) * self.frequencies[chosen]
             scores[rows] += found
         empty = np.flatnonzero(kinds >= FEATURES)
         if len(empty) and self.frequencies is not None:

@@ -92,9 +92,7 @@ class Reason(Answer):
     share: Annotated[float, doc("Amount added to the score; all shares of a suggestion add up to its score.")]
     source: Annotated[
         Literal["labels", "neighbors", "image", "features", "frequency", "bias"],
-        doc(
-            "Known labels, similar images that have the label, the image's own vector or features, the label's frequency."
-        ),
+        doc("Known labels, similar images that have the label, the image's own vector or features, or its frequency."),
     ]
     images: Annotated[list[str] | UnsetType, doc("The most similar images that have the label.")] = UNSET
     count: Annotated[int | UnsetType, doc("Number of similar images that have the label.")] = UNSET

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,26 +38,46 @@ from vse_ens.model.feature_scores import (
     unit_rows,
 )
 from vse_ens.model.model import Model, log_frequencies
+from vse_ens.streams import Streams
 from vse_ens.train.validation import Validator, hill_climb
 
 Doubles = NDArray[np.float64]
 
 # Images whose left-out predictions choose lambda and factors, and fit the confidences.
-_MAX_IMAGES = 2_000
+_MAX_IMAGES = 5_000
 _MAX_SCORES = 4_000_000
 _FEWEST_IMAGES = 3
 _FEWEST_TARGETS = 20
+# A choice is better if the mean difference exceeds half of its standard error.
+_ERRORS = 0.5
 _BLOCK = 16_384
 # Lambda, relative to the mean eigenvalue.
 _LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-_FIRST_LAMBDA = 1.0
+_FIRST_LAMBDA = 0.3
 _POWERS = (5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0)
 _FIRST_POWER = 20.0
-# Factors of neighbors relative to those of the map, and of both relative to the score by labels.
+# Factors of neighbors relative to those of the map.
 _SHARES = (0.0, 0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 _FIRST_SHARE = 0.1
-_WEIGHTS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0)
-_FIRST_WEIGHT = 0.5
+
+
+class _Hybrid(NamedTuple):
+    """How features count for images with labels."""
+
+    weight: float
+    """The factor of the map, in units of that of images without labels."""
+    decay: float
+    share: float
+    """The factor of neighbors, in units of that of the map."""
+    prior: float
+
+
+_CHOICES = {
+    "weight": (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0),
+    "decay": (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5),
+    "share": _SHARES,
+    "prior": (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0),
+}
 
 
 class LearnedFeatures(NamedTuple):
@@ -168,7 +189,7 @@ class Ridge:
             (bias * self.factors).astype(np.float32),
             center.astype(np.float32),
             leverages,
-            Factors(1.0, 0.0, 1.0, 0.0, _FIRST_POWER),
+            Factors(1.0, 0.0, _FIRST_POWER),
         )
 
 
@@ -204,7 +225,9 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
         found = per_image(evaluate(scorer, _empty(truth), truth, workers=workers))
         return (found["recall@10"] + found["map"]) / 2
 
-    regularization = hill_climb(_LAMBDAS, _FIRST_LAMBDA, lambda one: measured(ridge.left_out(rotated, sample, one)))
+    regularization = hill_climb(
+        _LAMBDAS, _FIRST_LAMBDA, lambda one: measured(ridge.left_out(rotated, sample, one)), _ERRORS
+    )
     mapped = ridge.left_out(rotated, sample, regularization)
     scores = FeatureScores(known, ridge.solve(regularization))
     by_power: dict[float, Floats] = {}
@@ -215,11 +238,13 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
             by_power[power] = _dense(one.neighbor_terms(sample), len(known.labels))
         return by_power[power]
 
-    power = hill_climb(_POWERS, _FIRST_POWER, lambda one: measured(neighbors(one) + np.float32(0.1) * mapped))
-    share = hill_climb(_SHARES, _FIRST_SHARE, lambda one: measured(mapped + np.float32(one) * neighbors(power)))
+    power = hill_climb(_POWERS, _FIRST_POWER, lambda one: measured(neighbors(one) + np.float32(0.1) * mapped), _ERRORS)
+    share = hill_climb(
+        _SHARES, _FIRST_SHARE, lambda one: measured(mapped + np.float32(one) * neighbors(power)), _ERRORS
+    )
     sums = mapped + np.float32(share) * neighbors(power)
     scale = 1.0 / cold_temperature(sums, truth)
-    factors = Factors(*np.array([scale, scale * share, 0.0, 0.0, power], np.float32).tolist())
+    factors = Factors(*np.array([scale, scale * share, power, 0, 0, 0, 0], np.float32).tolist())
     found = np.float32(factors.cold_map) * mapped + np.float32(factors.cold_neighbors) * neighbors(power)
     found -= np.float32(balance) * log_frequencies(known)
     cold = cold_curve(found, truth)
@@ -235,31 +260,64 @@ def refit_features(scores: FeatureScores, known: Annotations, regularization: fl
 def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) -> LearnedFeatures:
     """Return the scores with the factors that suit images with labels and features, and the curve of such images.
 
-    ``model`` has not seen the held-out labels of the validation images, and scores them without features.
+    ``model`` has not seen the held-out labels of the validation images. It scores them by all other labels, by two, and
+    by one: the fewer are known, the more features count.
     """
-    scores, images = learned.scores, validator.images
-    rows = np.flatnonzero(scores.present[images])
-    if len(rows) < _FEWEST_TARGETS:
+    scores, known, streams = learned.scores, validator.data.split.train, Streams(0).child("known-labels")
+    chosen = np.flatnonzero(scores.present[validator.images])
+    if len(chosen) < _FEWEST_TARGETS:
         return learned
-    factors, own = scores.learned.factors, validator.scores(model)(rows)
-    mapped = scores.map_scores(images[rows]) * np.float32(factors.cold_map)
-    terms = _dense(scores.neighbor_terms(images[rows]), mapped.shape[1]) * np.float32(factors.cold_map)
+    factors, frequencies = scores.learned.factors, log_frequencies(scores.known)
+    mapped = scores.map_scores(validator.images[chosen])
+    terms = _dense(scores.neighbor_terms(validator.images[chosen]), mapped.shape[1])
+    shown = [_some(known, chosen, count, streams.child(str(count))) for count in (1, 2, len(known.labels))]
+    own = [validator.scores_given(model, chosen, rows) for rows in shown]
 
-    def total(weight: float, share: float) -> Floats:
-        return own + np.float32(weight) * (mapped + np.float32(share) * terms)
+    def total(at: _Hybrid, part: int) -> Floats:
+        counts = np.maximum(np.diff(shown[part].indptr), 1)
+        found = mapped + np.float32(at.share) * terms
+        found *= (at.weight * factors.cold_map * counts**-at.decay).astype(np.float32)[:, None]
+        found += own[part]
+        found -= np.float32(at.prior) * frequencies
+        return found
 
-    def measured(weight: float, share: float) -> Numbers:
-        return validator.measure(total(weight, share), rows)
+    def measured(at: _Hybrid) -> Numbers:
+        return np.concatenate([validator.measure(total(at, part), chosen) for part in range(len(shown))])
 
-    share = factors.cold_neighbors / factors.cold_map
-    weight = hill_climb(_WEIGHTS, _FIRST_WEIGHT, lambda one: measured(one, share))
-    share = hill_climb(tuple(sorted({*_SHARES, share})), share, lambda one: measured(weight, one))
-    weight = hill_climb(_WEIGHTS, weight, lambda one: measured(one, share))
-    chosen = np.array([weight * factors.cold_map, weight * share * factors.cold_map], np.float32).tolist()
-    known, held_out = validator.data.split
-    curve = held_out_curve(total(weight, share), Csr(*known.rows(rows)), held_out.indices[rows].astype(np.int64))
-    both = scores.with_factors(factors._replace(map=chosen[0], neighbors=chosen[1]))
+    best = _Hybrid(1.0, 0.5, factors.cold_neighbors / factors.cold_map, 0.0)
+    for name, choices in (*_CHOICES.items(), *_CHOICES.items()):
+        every = tuple(sorted({*choices, getattr(best, name)}))
+        best = best._replace(
+            **{name: hill_climb(every, getattr(best, name), partial(_with, measured, best, name), _ERRORS)}
+        )
+    weight = best.weight * factors.cold_map
+    chosen_factors = np.array([weight, weight * best.share, best.decay, best.prior], np.float32).tolist()
+    curve = held_out_curve(
+        np.concatenate([total(best, part) for part in range(len(shown))]),
+        np.concatenate([np.diff(rows.indptr) for rows in shown]),
+        _repeated(known.rows(chosen), len(shown)),
+        np.tile(validator.data.split.test.indices[chosen].astype(np.int64), len(shown)),
+    )
+    both = scores.with_factors(Factors(*factors[:3], *chosen_factors))
     return learned._replace(scores=both, curves={**learned.curves, BOTH: curve})
+
+
+def _with(measured: Callable[[_Hybrid], Numbers], at: _Hybrid, name: str, value: float) -> Numbers:
+    return measured(at._replace(**{name: value}))
+
+
+def _some(known: Annotations, images: NDArray[np.int64], count: int, stream: Streams) -> Csr:
+    """Return at most ``count`` labels of each image, chosen at random."""
+    indptr, indices = known.rows(images)
+    row = np.repeat(np.arange(len(images)), np.diff(indptr))
+    order = np.lexsort((stream.words(len(indices)), row))
+    kept = np.sort(order[np.arange(len(indices)) - indptr[row] < count])
+    return Csr(np.concatenate([[0], np.cumsum(np.minimum(np.diff(indptr), count))]), indices[kept])
+
+
+def _repeated(rows: Csr, times: int) -> Csr:
+    counts = np.tile(np.diff(rows.indptr), times)
+    return Csr(np.concatenate([[0], np.cumsum(counts)]), np.tile(rows.indices, times))
 
 
 def _dense(terms: Any, labels: int) -> Floats:

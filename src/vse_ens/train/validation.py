@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations, Split
+from vse_ens.data.csr import take_rows
 from vse_ens.data.features.attach import plain_features
 from vse_ens.data.splits import HeldOut, one_label_each
 from vse_ens.data.vocabulary import Vocabulary
@@ -52,6 +53,7 @@ _FIRST_NEIGHBOR_SCALE = 1.0
 MAX_SEARCH_LABELS = 3_000
 """With more labels, lambda is not searched, because that takes long. On the Open Images sample (5,390 labels) the
 search took half of the training and kept the start value for every seed."""
+_ROWS = 256
 # The search for lambda ends at one of the last label weights that were tried: only these are kept.
 KEPT_LABEL_WEIGHTS = 3
 
@@ -205,9 +207,18 @@ class Validator:
         model = Model(embeddings, label_weights, label_weights_scale, neighbors)
         return model.balanced(self._training_pairs, self._config.balance)
 
-    def scores(self, model: Model) -> ScoreFn:
-        """Return the scores of a model for images of validation, without those of features."""
-        return self._model_scores(model)
+    def scores_given(self, model: Model, chosen: NDArray[np.int64], rows: Csr) -> Floats:
+        """Return the scores of a model for some images of validation if they have the labels of ``rows``."""
+        embeddings = model.embeddings
+        found = []
+        for first in range(0, len(chosen), _ROWS):
+            part = chosen[first : first + _ROWS]
+            given = take_rows(*rows, np.arange(first, first + len(part)))
+            vectors = embeddings.context(*given)
+            if len(embeddings.image_vectors):
+                vectors += embeddings.own_vectors(part)
+            found.append(model.scores_of(vectors, given, self.images[part]))
+        return np.concatenate(found)
 
     def measure(self, scores: Floats, rows: NDArray[np.int64]) -> Numbers:
         """Return the metric of some images of validation, given their scores."""
@@ -310,11 +321,13 @@ def _means(values: dict[str, Numbers]) -> dict[str, float]:
     return {name: float(numbers.mean()) for name, numbers in values.items()}
 
 
-def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float], Numbers]) -> float:
+def hill_climb(
+    choices: tuple[float, ...], start: float, values: Callable[[float], Numbers], errors: float = 1.0
+) -> float:
     """Move from ``start`` to a better neighbor until none is better by more than chance.
 
     ``values`` returns one value per image, for the same images with every choice. A neighbor is better when the mean
-    difference exceeds its standard error. With few images the start, which did well on other data, is kept.
+    difference exceeds this number of standard ``errors``. With few images the start, which did well on other data, is kept.
     """
     known: dict[int, Numbers] = {}
 
@@ -331,7 +344,7 @@ def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float
     while True:
         neighbors = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
         best = max(neighbors, key=lambda other: gain(place, other))
-        if gain(place, best) <= 1.0:
+        if gain(place, best) <= errors:
             return choices[place]
         place = best
 
