@@ -124,7 +124,10 @@ class AnnotateRequest(Body):
     labels: Annotated[Annotated[list[LabelList], _BATCH] | None, doc("The labels of each image.")] = None
     vectors: Annotated[
         Annotated[list[Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]], _BATCH] | None,
-        doc("The features of each image, as the model was trained with; with `labels`, one vector per list."),
+        doc(
+            "The features of each image, for a model that was trained with features; with `labels`, one vector per list.",
+            examples=[[[0.25, -1.5]]],
+        ),
     ] = None
     top: Annotated[Top, doc("Maximum number of suggestions per image.")] = 5
     allow: Annotated[LabelList | None, doc("Suggest only these labels.")] = None
@@ -148,6 +151,9 @@ class AnnotateRequest(Body):
             raise ValueError("give either images, or labels or vectors or both")
         if self.labels is not None and self.vectors is not None and len(self.labels) != len(self.vectors):
             raise ValueError(f"{len(self.labels)} lists of labels and {len(self.vectors)} vectors do not match")
+        lengths = sorted({len(vector) for vector in self.vectors or ()})
+        if len(lengths) > 1:
+            raise ValueError(f"vectors must have one length, got {lengths[-1]} and {lengths[0]}")
         if self.count * self.top > MAX_SUGGESTIONS:
             raise ValueError(
                 f"{self.count} images with {self.top} suggestions each exceed the limit of {MAX_SUGGESTIONS:,}; "

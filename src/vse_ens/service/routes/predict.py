@@ -18,7 +18,6 @@ from vse_ens.service.suggest import annotate_if_fast, annotate_images, shown_rea
 _ANNOTATE_EXAMPLES: Any = {
     "an image of the model": {"value": {"images": ["img_0000001"], "top": 3}},
     "an image unknown to the model": {"value": {"labels": [["sea", "sand"]], "explain": True}},
-    "an image known by its features": {"value": {"vectors": [[0.25, -1.5]], "top": 3}},
     "some labels only, with a minimum confidence": {
         "value": {"images": ["img_0000001"], "allow": ["beach", "wave"], "min_confidence": 0.2}
     },
