@@ -17,6 +17,7 @@ from vse_ens import evaluate as evaluation
 from vse_ens.config import Config, Settings
 from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.csr import take_rows
 from vse_ens.data.features.attach import attach_features
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import Table, TableRepr, rounded
@@ -415,8 +416,12 @@ class Annotator(TableRepr):
             ids = list(images or ())
             numbers = known.images.numbers(ids)
         if frame is not None:
+            names = known.images if rows is None else None
+            if rows is not None and ids is not None:
+                names = Vocabulary.from_ids(ids, "image")
+                order = np.argsort(names.numbers(ids))
+                rows, features = take_rows(*rows, order), features[order]
             blocks = suggester.suggest(numbers, rows, features)
-            names = known.images if rows is None else None if ids is None else Vocabulary.from_ids(ids, "image")
             return export.suggestion_frame(blocks, names, frame)
         found = suggester.lists(numbers, rows, features)
         return found[0] if one else SuggestionLists(found, ids)

@@ -147,3 +147,13 @@ def test_mistakes_are_one_message(vse: Vse, folder: Path, model: Path, tmp_path:
         assert answer.status != 0, arguments
         assert message in " ".join(answer.err.split()), arguments
         assert "Traceback" not in answer.err
+
+
+def test_rows_of_a_frame_have_the_images_of_their_vectors(model: Path) -> None:
+    annotator = Annotator.load(model)
+    vectors = {"z": [6, 0, 0], "a": [0, 6, 0]}
+    lists = annotator.annotate(features=vectors, top=3)
+    frame = annotator.annotate(features=vectors, top=3, frame="pandas")
+    for image, suggestions in zip(vectors, lists, strict=True):
+        assert list(frame[frame["image"] == image]["label"]) == [one.label for one in suggestions]
+    assert {one.label for one in lists[0]} == set(KINDS["sea"])
