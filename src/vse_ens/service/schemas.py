@@ -125,7 +125,7 @@ class AnnotateRequest(Body):
     vectors: Annotated[
         Annotated[list[Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]], _BATCH] | None,
         doc(
-            "The features of each image, for a model that was trained with features; with `labels`, one vector per list.",
+            "The features of each image, if the model was trained with features; with `labels`, one vector per list.",
             examples=[[[0.25, -1.5]]],
         ),
     ] = None
