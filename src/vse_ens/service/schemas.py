@@ -81,7 +81,7 @@ class Reason(Answer):
     labels: Annotated[list[str], doc("The known label, or a pair that counts as one; empty for other sources.")]
     share: Annotated[float, doc("Amount added to the score; all shares of a suggestion add up to its score.")]
     source: Annotated[
-        Literal["labels", "neighbors", "image", "bias"],
+        Literal["labels", "neighbors", "image", "features", "frequency", "bias"],
         doc("Known labels, similar images that have the label, the image's own vector, or the label's frequency."),
     ]
     images: Annotated[list[str] | UnsetType, doc("The most similar images that have the label.")] = UNSET
