@@ -404,7 +404,7 @@ class Annotator(TableRepr):
         one = isinstance(images, str) if labels is None else all(isinstance(label, str) for label in labels)
         if features is not None:
             ids, features, one = self.loaded_.feature_rows(features)
-            lists = [[] for _ in range(features.shape[0])] if labels is None else [labels] if one else labels
+            lists: Any = [[] for _ in range(features.shape[0])] if labels is None else [labels] if one else labels
             if len(lists) != features.shape[0]:
                 raise ConfigError(f"annotate needs labels for each of {features.shape[0]} rows, got {len(lists)} lists")
             rows = self.loaded_.label_rows(lists)  # type: ignore[arg-type]

@@ -21,7 +21,6 @@ from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import NO_CONFIDENCES, LoadedModel
-from vse_ens.model.model import NumbersFn
 from vse_ens.model.topk import TaskRunner, TopKScorer, TopLabels, run_serial
 
 
@@ -227,13 +226,14 @@ class Suggester:
             own = loaded.own_vectors(images) if loaded.model.embeddings.has_context else vectors
             known, own_of = rows, lambda numbers: None if own is None else own[numbers]
             passes = [scorer.of_rows(vectors, rows, images, features) for scorer in self._scorers]
+
+        def own_numbers(chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
+            return chosen if rows is None else None if images is None else images[chosen]
+
         for blocks in zip(*passes, strict=True):
             best = _best(blocks, self._top)
-            numbers_of: NumbersFn = lambda chosen: (
-                chosen if rows is None else None if images is None else images[chosen]
-            )
             given = None if features is None else features[best.images]
-            evidence = loaded.model.evidence(take_rows(*known, best.images), numbers_of(best.images), given)
+            evidence = loaded.model.evidence(take_rows(*known, best.images), own_numbers(best.images), given)
             block = self._with_confidences(best, evidence)
             if self._explain:
                 filled = block.labels >= 0
@@ -243,7 +243,7 @@ class Suggester:
                     take_rows(*known, numbers),
                     block.labels[filled],
                     own_of(numbers),
-                    numbers_of(numbers),
+                    own_numbers(numbers),
                     None if features is None else features[numbers],
                 )
                 block = block._replace(because=[one.reasons(block.vocabulary) for one in parts])

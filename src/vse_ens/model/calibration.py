@@ -74,7 +74,7 @@ class Curve(NamedTuple):
     @classmethod
     def of_frequencies(cls, known: Annotations) -> Curve:
         """Return the curve of images of which nothing is known: a label is as likely as it is frequent."""
-        mean = max(1.0, known.pairs / max(1, np.count_nonzero(known.labels_per_image)))
+        mean = max(1.0, known.pairs / max(1, int(np.count_nonzero(known.labels_per_image))))
         knots = np.array([[0.0, 1 / mean, 1.0 + (mean == 1)], [0.0, 1.0, 1.0]], np.float32)
         return cls(Temperature(1.0, 0.0), *knots)
 

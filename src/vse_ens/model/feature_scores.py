@@ -94,8 +94,13 @@ class FeatureMap:
         """Return the map with the arrays that `arrays` returned, or None if there are none."""
         if "feature_weights" not in arrays:
             return None
-        names = ("feature_weights", "feature_bias", "feature_center", "feature_leverages")
-        return cls(*(arrays[name] for name in names), Factors(*arrays["feature_factors"].tolist()))
+        return cls(
+            arrays["feature_weights"],
+            arrays["feature_bias"],
+            arrays["feature_center"],
+            arrays["feature_leverages"],
+            Factors(*arrays["feature_factors"].tolist()),
+        )
 
 
 def feature_arrays(features: Any) -> dict[str, NDArray[Any]]:
@@ -293,7 +298,7 @@ def chosen_evenly(images: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def label_factors(known: Annotations) -> Floats:
     """Return (share of images with the label)^-0.2 of each label."""
     shares = np.maximum(known.images_per_label, 0.5) / max(1, np.count_nonzero(known.labels_per_image))
-    return (shares**_LABEL_POWER).astype(np.float32)
+    return np.asarray(shares**_LABEL_POWER, np.float32)
 
 
 def unit_rows(features: Any) -> Any:
@@ -324,7 +329,9 @@ def _signs(columns: int) -> Any:
 def neighbor_keys(rows: Any, center: Floats) -> Any:
     """Return rows of length 1 as the search for neighbors compares them."""
     if isinstance(rows, np.ndarray):
-        return unit_rows(np.where(rows.any(axis=1)[:, None], rows - center, np.float32(0)))
+        centered: Floats = rows - center
+        centered[~np.any(rows, axis=1)] = 0
+        return unit_rows(centered)
     weighted = rows.copy()
     weighted.data *= center[rows.indices]
     return unit_rows(weighted)

@@ -25,7 +25,7 @@ NumbersFn = Callable[[NDArray[np.int64]], NDArray[np.integer] | None]
 def log_frequencies(known: Annotations) -> Floats:
     """Return the logarithm of the share of images with each label, counting images that have any."""
     shares = np.maximum(known.images_per_label, 0.5) / max(1, np.count_nonzero(known.labels_per_image))
-    return np.log(shares).astype(np.float32)
+    return np.asarray(np.log(shares), np.float32)
 
 
 @dataclass(frozen=True)

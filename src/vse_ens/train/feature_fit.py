@@ -170,7 +170,7 @@ class Ridge:
         row, label = _entries(self.known, images)
         scores[row, label] -= leverages[row]
         scores /= np.maximum(1.0 - leverages, 1e-6)[:, None]
-        return (scores * self.factors).astype(np.float32)
+        return np.asarray(scores * self.factors, np.float32)
 
     def solve(self, regularization: float) -> FeatureMap:
         """Return the map, with factors of 1."""
@@ -195,7 +195,7 @@ class Ridge:
 
 def known_means(known: Annotations, images: NDArray[np.int64]) -> Doubles:
     """Return the share of ``images`` with each label."""
-    return np.bincount(known.rows(images).indices, minlength=len(known.labels)) / len(images)
+    return np.asarray(np.bincount(known.rows(images).indices, minlength=len(known.labels)) / len(images), np.float64)
 
 
 def _entries(known: Annotations, images: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -251,10 +251,10 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     return LearnedFeatures(scores.with_factors(factors), {FEATURES: cold}, regularization)
 
 
-def refit_features(scores: FeatureScores, known: Annotations, regularization: float) -> FeatureScores:
+def refit_features(scores: FeatureScores, known: Annotations, regularization: float) -> FeatureMap:
     """Learn the map again from more pairs or features, with the same lambda and factors."""
     learned = Ridge(known, images_with_both(known)).solve(regularization)
-    return FeatureScores(known, replace(learned, factors=scores.learned.factors))
+    return replace(learned, factors=scores.learned.factors)
 
 
 def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) -> LearnedFeatures:

@@ -223,11 +223,11 @@ def train_added_pairs(
         completeness = calibration.completeness.for_labels(loaded.known.labels, known.labels)
         calibration = calibration.with_completeness(completeness)
     neighbors = loaded.model.neighbors and ImageNeighbors(known, loaded.model.neighbors.scale)
-    learned = loaded.model.features
-    if learned is not None:
-        learned = refit_features(learned, known, training["features_regularization"])
+    learned, features = None, loaded.model.features
+    if features is not None:
+        learned = refit_features(features, known, training["features_regularization"])
     model = Model(trainer.embeddings, weights, loaded.model.label_weights_scale, neighbors)
-    model = model.balanced(known, config.balance).completed(known, config.balance, learned and learned.learned)
+    model = model.balanced(known, config.balance).completed(known, config.balance, learned)
     if calibration is not None:
         calibration = calibration.for_pairs(known)
     return model, calibration, {**training, "generations": generation, "cpus": cpus}
