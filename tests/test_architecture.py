@@ -16,7 +16,7 @@ LAYERS = (
     {"benchmarks"},
     {"cli", "service"},
     {"annotator", "completer", "widget", "experiments"},
-    {"train", "evaluate", "baselines", "curate", "export", "report", "tracking"},
+    {"train", "evaluate", "baselines", "curate", "export", "report", "tracking", "pixels"},
     {"run", "label_weights"},
     {"model", "data"},
     {"storage", "kernels"},
@@ -61,7 +61,8 @@ OWNERS = {
     "click": ("cli/",),
     # In a clone, but not in the wheel.
     "benchmarks": ("benchmarks/",),
-    "PIL": ("service/pictures/",),
+    "PIL": ("service/pictures/", "pixels/preprocessing"),
+    "onnxruntime": ("pixels/encoder",),
     "rich": ("cli/", "progress", "benchmarks/commands/"),
     "optuna": ("experiments/tune/",),
     "sqlalchemy": ("experiments/tune/",),

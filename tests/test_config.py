@@ -27,6 +27,7 @@ BAD: dict[str, list[Any]] = {
     "label_pairs": [-2, 1.5, True, None],
     "label_weights": [1, "yes", None],
     "neighbors": [1, "no", None],
+    "balance": [-0.1, 11, math.nan, None],
     "margin": [0, -1, math.nan, math.inf],
     "rank_distribution": ["zipf", None],
     "rank_scale": [-0.5, 11, math.nan, math.inf],

@@ -17,6 +17,9 @@ from vse_ens import evaluate as evaluation
 from vse_ens.config import Config, Settings
 from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.csr import take_rows
+from vse_ens.data.features.attach import attach_features
+from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
@@ -43,6 +46,10 @@ _Labels = list[str] | list[list[str]] | None
 
 # Shards of a model that is trained on a cluster or from a folder of Parquet files, unless set.
 _DEFAULT_SHARDS = 8
+
+
+def _with_features(data: Annotations, features: Any) -> Annotations:
+    return data if features is None else attach_features(data, features)
 
 
 class Annotator(TableRepr):
@@ -146,6 +153,7 @@ class Annotator(TableRepr):
         data: Any,
         y: Any = None,  # noqa: ARG002  # scikit-learn's signature
         *,
+        features: Any = None,
         progress: ProgressOption = None,
         callbacks: Sequence[Callback] = (),
         checkpoint: str | Path | None = None,
@@ -164,6 +172,9 @@ class Annotator(TableRepr):
                 of anything that `Annotations.read` reads. A folder of Parquet files, given by a path or an address that
                 Arrow reads, is partitioned by shard beside ``checkpoint``; no step holds all pairs in memory.
             y: Ignored: scikit-learn passes one.
+            features: Vectors of images, such as those of an image network: a path, a `FeatureTable`, a mapping from
+                image ids to vectors, a data frame, or a matrix with a row per image of ``data``. Images may lack a
+                vector, and others may have nothing else; see docs/features.md.
             progress: False for no progress bar, True for one also in a script; by default, work over a second shows
                 one at a prompt and in a notebook. A function is called after every round with a
                 `vse_ens.train.progress.Progress` instead.
@@ -182,7 +193,7 @@ class Annotator(TableRepr):
         from vse_ens.train.training_run import TrainingRun
 
         with TrainingRun(callbacks, checkpoint, progress, resume=resume, allow_mixed_cpus=allow_mixed_cpus) as run:
-            pairs = self._pairs(data, checkpoint)
+            pairs = self._pairs(data, checkpoint, features)
             # Now: the file may be gone when the model is saved, and a saved model must not refer to it.
             base = read_preset_file(self.preset).base if is_preset_file(self.preset) else self.preset
             shards = self.settings.get("shards", _DEFAULT_SHARDS if cluster else None)
@@ -216,20 +227,29 @@ class Annotator(TableRepr):
         shards = self.settings.get("shards", _DEFAULT_SHARDS)
         return partition_parts(parts, self.config(shards=shards), checkpoint, progress)
 
-    def _pairs(self, data: Any, checkpoint: str | Path | None) -> Annotations | Partition:
+    def _pairs(self, data: Any, checkpoint: str | Path | None, features: Any = None) -> Annotations | Partition:
         """Return the pairs in memory, or partitioned by shard."""
         from vse_ens.data.partition.store import Partition
         from vse_ens.train.training_run import is_parts
 
+        if features is not None and (isinstance(data, Partition) or is_parts(data)):
+            raise ConfigError("features need all pairs in one file; leave features out of a folder of Parquet files")
         if isinstance(data, Partition):
             return data
         if not is_parts(data):
-            return Annotations.of(data)
+            return _with_features(Annotations.of(data), features)
         if checkpoint is None:
             raise ConfigError("a folder of Parquet files needs checkpoint, a folder on storage that all workers share")
         return self.partition(data, checkpoint)
 
-    def partial_fit(self, data: Any, y: Any = None, *, progress: ProgressOption = None) -> Annotator:  # noqa: ARG002
+    def partial_fit(
+        self,
+        data: Any,
+        y: Any = None,  # noqa: ARG002  # scikit-learn's signature
+        *,
+        features: Any = None,
+        progress: ProgressOption = None,
+    ) -> Annotator:
         """Add pairs to a trained model: new labels of known images, new images, new labels.
 
         >>> new = Annotator.load("model").partial_fit([("holiday", "beach"), ("holiday", "parasol")])
@@ -238,15 +258,17 @@ class Annotator(TableRepr):
 
         The vocabularies grow and all ids stay valid. Only images with new pairs and a sample of the others are trained,
         so this takes a fraction of the time of `fit` and changes old suggestions little. Without a trained model it
-        calls `fit`. Ctrl-C leaves the model unchanged.
+        calls `fit`. Ctrl-C leaves the model unchanged. ``features``: as in `fit`, of new or known images.
         """
         from vse_ens.train.training_run import train_added_pairs
 
-        more = Annotations.of(data)
+        more = _with_features(Annotations.of(data), features)
         if not self.__sklearn_is_fitted__():
             return self.fit(more, progress=progress)
+        if more.features is not None and self.model_.features is None:
+            raise ConfigError("the model was trained without features and cannot use new ones; train it again with fit")
         known = self.known_.joined(more)
-        if known.pairs == self.known_.pairs:
+        if more.features is None and known.pairs == self.known_.pairs and known.images == self.known_.images:
             return self
         model, calibration, self.training_ = train_added_pairs(
             self.loaded_, known, self.config_, self.training_, workers=self.workers, progress=progress
@@ -315,6 +337,10 @@ class Annotator(TableRepr):
         self, images: Iterable[str], *, frame: None = None, **how: Unpack[SuggestOptions]
     ) -> SuggestionLists: ...
     @overload
+    def annotate(
+        self, *, features: Any, labels: _Labels = None, frame: None = None, **how: Unpack[SuggestOptions]
+    ) -> Any: ...
+    @overload
     def annotate(self, *, labels: list[str], frame: None = None, **how: Unpack[SuggestOptions]) -> Suggestions: ...
     @overload
     def annotate(
@@ -322,10 +348,22 @@ class Annotator(TableRepr):
     ) -> SuggestionLists: ...
     @overload
     def annotate(
-        self, images: _Images = None, *, labels: _Labels = None, frame: str, **how: Unpack[SuggestOptions]
+        self,
+        images: _Images = None,
+        *,
+        labels: _Labels = None,
+        features: Any = None,
+        frame: str,
+        **how: Unpack[SuggestOptions],
     ) -> Any: ...
     def annotate(
-        self, images: _Images = None, *, labels: _Labels = None, frame: str | None = None, **how: Unpack[SuggestOptions]
+        self,
+        images: _Images = None,
+        *,
+        labels: _Labels = None,
+        features: Any = None,
+        frame: str | None = None,
+        **how: Unpack[SuggestOptions],
     ) -> Any:
         """Suggest labels that an image is not known to have, best first.
 
@@ -337,6 +375,9 @@ class Annotator(TableRepr):
         Args:
             images: One image id, or several for a list of lists.
             labels: Instead of ``images``: the labels of an image the model has not seen, or a list of such lists.
+            features: Instead of ``images``: the vector of an image the model has not seen, a matrix with a row per
+                image, or any features that `fit` takes; with ``labels``, one list per row, which may be empty. A row of
+                zeros stands for an image without features.
             frame: "arrow", "pandas" or "polars" for a frame with one row per suggestion instead of lists. Its columns
                 are image, label, score, confidence, hit and rank; with ``labels``, the number of the list stands for
                 the image, in the column row. Many images at once are much faster this way.
@@ -353,15 +394,21 @@ class Annotator(TableRepr):
         image that lacks exactly one, as in an evaluation.
         """
         suggester = self._suggester("annotate", **how)
-        if (images is None) == (labels is None):
-            raise ConfigError("annotate takes images or labels, exactly one of them")
+        if (images is None) == (labels is None and features is None):
+            raise ConfigError("annotate takes images, or labels and features of new images, exactly one of them")
         if frame is not None and how.get("explain"):
             raise ConfigError("explain cannot be used with frame; leave one of them out")
         if isinstance(labels, str):  # for callers without type checks
             raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
         known, ids, numbers, rows = self.known_, None, None, None
         one = isinstance(images, str) if labels is None else all(isinstance(label, str) for label in labels)
-        if labels is not None:
+        if features is not None:
+            ids, features, one = self.loaded_.feature_rows(features)
+            lists: Any = [[] for _ in range(features.shape[0])] if labels is None else [labels] if one else labels
+            if len(lists) != features.shape[0]:
+                raise ConfigError(f"annotate needs labels for each of {features.shape[0]} rows, got {len(lists)} lists")
+            rows = self.loaded_.label_rows(lists)
+        elif labels is not None:
             rows = self.loaded_.label_rows([labels] if one else labels)  # type: ignore[list-item]
         elif isinstance(images, str):
             numbers = np.array([known.images.number(images)])
@@ -369,9 +416,14 @@ class Annotator(TableRepr):
             ids = list(images or ())
             numbers = known.images.numbers(ids)
         if frame is not None:
-            blocks = suggester.suggest(numbers, rows)
-            return export.suggestion_frame(blocks, known.images if labels is None else None, frame)
-        found = suggester.lists(numbers, rows)
+            names = known.images if rows is None else None
+            if rows is not None and ids is not None:
+                names = Vocabulary.from_ids(ids, "image")
+                order = np.argsort(names.numbers(ids))
+                rows, features = take_rows(*rows, order), features[order]
+            blocks = suggester.suggest(numbers, rows, features)
+            return export.suggestion_frame(blocks, names, frame)
+        found = suggester.lists(numbers, rows, features)
         return found[0] if one else SuggestionLists(found, ids)
 
     def annotate_numbers(
@@ -393,6 +445,7 @@ class Annotator(TableRepr):
         path: str | Path,
         form: str | None = None,
         *,
+        features: Any = None,
         prefix: str = "",
         defuse_formulas: bool = False,
         progress: Callable[[int], None] | None = None,
@@ -407,6 +460,8 @@ class Annotator(TableRepr):
         ExportCounts(images=1500, images_with_suggestions=1500, suggestions=3000)
 
         ``form`` is one of `vse_ens.export.suggestions.Format`; by default it follows from the suffix of ``path``.
+        With ``features`` that name their images, as in `fit`, the images are those instead, by the features given and
+        by the labels that the model knows of them.
         ``prefix`` and ``defuse_formulas``: as in `vse_ens.export.suggestions.write_suggestions`. ``progress`` is called
         with the number of images done. With ``cluster="ray"`` the workers of a Ray cluster make the suggestions, from
         the saved model; the file is the same. Nodes with another kind of CPU, which would change last bits, are refused
@@ -417,12 +472,19 @@ class Annotator(TableRepr):
             raise ConfigError("explain cannot be used for a file of all suggestions; leave it out")
         form = form or export.format_of(path)
         with self._remote(cluster, address, allow_mixed_cpus) as remote:
-            blocks = (curate.RemoteSuggester(*remote, self.known_, how) if remote else suggester).suggest()
+            if remote and features is not None:
+                raise ConfigError("features cannot be used with cluster; leave one of them out")
+            images, *given = self._images_of(features)
+            blocks = (curate.RemoteSuggester(*remote, self.known_, how) if remote else suggester).suggest(*given)
             options: dict[str, Any] = {"prefix": prefix, "defuse_formulas": defuse_formulas, "progress": progress}
-            return export.write_suggestions(path, self.known_.images, blocks, form, **options)
+            return export.write_suggestions(path, images, blocks, form, **options)
 
     def suggested_edits(
-        self, *, progress: Callable[[int], None] | None = None, **how: Unpack[SuggestOptions]
+        self,
+        *,
+        features: Any = None,
+        progress: Callable[[int], None] | None = None,
+        **how: Unpack[SuggestOptions],
     ) -> export.SuggestedEdits:
         """Return the suggestions of all images as edits, for `vse_ens.data.collections.write.write_labels`.
 
@@ -430,10 +492,26 @@ class Annotator(TableRepr):
         >>> edits["img_0000001"].add
         ('sand',)
 
-        Images without a suggestion have an empty edit. The arguments: as in `annotate`.
+        Images without a suggestion have an empty edit. ``features``: as in `annotate_all`. The other arguments: as in
+        `annotate`.
         """
         suggester = self._suggester("suggested_edits", **how)
-        return export.label_edits(suggester.suggest(), self.known_.images, progress)
+        images, *given = self._images_of(features)
+        return export.label_edits(suggester.suggest(*given), images, progress)
+
+    def _images_of(self, features: Any) -> tuple[Any, ...]:
+        """Return the images of features and what `Suggester.suggest` takes; without features, those of the model."""
+        known = self._fitted.known
+        if features is None:
+            return (known.images,)
+        ids, matrix, _ = self.loaded_.feature_rows(features)
+        if ids is None:
+            raise ConfigError("features must name their images; give a mapping, a frame, a path or a FeatureTable")
+        images = Vocabulary.from_ids(ids, "image")
+        at = known.images.translate(images)
+        counts = np.where(at >= 0, known.labels_per_image[at], 0)
+        rows = Csr(np.concatenate([[0], np.cumsum(counts)]), known.rows(at[at >= 0]).indices)
+        return images, None, rows, matrix[np.argsort(images.numbers(ids))]
 
     def known_labels(self, image: str) -> list[str]:
         """Return the labels that an image had in training.

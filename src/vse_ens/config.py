@@ -65,6 +65,9 @@ class Config:
     neighbors: bool = False
     """Whether what the images with the most similar labels have is added to the scores, at a scale found on held-out
     labels."""
+    balance: float = 0.0
+    """How much rare labels are preferred: this times the log frequency of a label is subtracted from its scores. About
+    0.5 raises the recall of rare labels at a small cost in precision."""
     margin: float = 1.0
     """The margin by which a positive must outrank a negative (hinge, warp)."""
     rank_distribution: str = "exponential"
@@ -165,7 +168,7 @@ class Config:
             value = getattr(self, name)
             if not _is_number(value) or not low < value <= high:
                 raise ConfigError(f"{name} must be a number above {low:g} and up to {high:g}, got {value!r}")
-        for name in ("regularization", "bias_regularization", "popularity_power", "rank_scale"):
+        for name in ("regularization", "bias_regularization", "popularity_power", "rank_scale", "balance"):
             value = getattr(self, name)
             if not _is_number(value) or not 0.0 <= value <= 10.0:
                 raise ConfigError(f"{name} must be a number from 0 to 10, got {value!r}")
@@ -268,6 +271,7 @@ class Settings(TypedDict, total=False):
     label_pairs: int
     label_weights: bool
     neighbors: bool
+    balance: float
     margin: float
     rank_distribution: str
     rank_scale: float

@@ -18,13 +18,11 @@ from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import FileChange
 from vse_ens.data.collections.journal import undo, write_changes
-from vse_ens.data.features import read_features
-from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.data.features import read_features, read_scores
 from vse_ens.errors import VseError
 
 Target = Callable[[bytes], None]
 HERE = Path(__file__).parent
-IMAGES = Vocabulary.from_ids(["a", "b"], "image")
 
 
 @functools.cache
@@ -55,7 +53,8 @@ def reader(name: str, read: Callable[[Path], object]) -> Target:
 
 
 def features(path: Path) -> object:
-    return read_features(path, IMAGES)
+    path.with_name("f.ids.txt").write_text("a\nb\n")
+    return read_features(path)
 
 
 def wide(path: Path) -> object:
@@ -176,6 +175,10 @@ TARGETS: dict[str, Target] = {
     "parquet": reader("a.parquet", Annotations.read),
     "features-csv": reader("f.csv", features),
     "features-parquet": reader("f.parquet", features),
+    "features-npy": reader("f.npy", features),
+    "features-npz": reader("f.npz", features),
+    "features-safetensors": reader("f.safetensors", features),
+    "scores": reader("s.csv", read_scores),
     "recbole": reader("a.inter", as_format("recbole")),
     "movielens-csv": reader("ratings.csv", as_format("movielens")),
     "movielens-dat": reader("ratings.dat", as_format("movielens")),

@@ -191,6 +191,7 @@ VSE = LazyGroup(
         },
         "Train and measure": {
             "split": _Entry("data:split", "Split pairs into train.parquet and test.parquet."),
+            "embed": _Entry("embed:embed", "Compute the features of pictures with an ONNX network."),
             "train": _Entry("train:train", "Train a model on pairs."),
             "evaluate": _Entry("evaluate:evaluate", "Measure how well a model ranks held-out labels."),
             "compare": _Entry("compare:compare", "Compare models and baselines on one split."),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
     from vse_ens.data.collections.base import FileChange, LabelEdit, WritableCollection
     from vse_ens.data.collections.write import WriteReport
+    from vse_ens.data.features import FeatureTable
     from vse_ens.data.partition.parts import PartFiles
 
 PAIRS_HELP = (
@@ -50,6 +51,20 @@ CompletenessOption = Annotated[
 ]
 LabelsOption = Annotated[
     str | None, Option("Comma-separated labels of a new image, instead of an image of the model.", "A,B,C")
+]
+FeaturesOption = Annotated[
+    Path | None,
+    Option(
+        "Features of images: a .npy, .npz, .safetensors, Parquet or CSV file, or a folder of clip-retrieval; see "
+        "docs/features.md.",
+        "FILE",
+    ),
+]
+ScoresOption = Annotated[
+    Path | None,
+    Option(
+        "Tags with scores of another tagger, as features: image, tag and score per row, or a column per tag.", "FILE"
+    ),
 ]
 DefuseFormulas = Annotated[
     bool, Option("In a .csv file, put an apostrophe before text that a spreadsheet would run as a formula.")
@@ -302,14 +317,30 @@ def load_model(path: Path, console: Console) -> Annotator:
         return Annotator.load(path)
 
 
+def read_table(features: Path | None, scores: Path | None, console: Console) -> FeatureTable | None:
+    """Return the features that the options name; None without options."""
+    if features is not None and scores is not None:
+        raise misuse("--scores", "cannot be combined with --features")
+    path = features or scores
+    if path is None:
+        return None
+    from vse_ens.data.features import read_features, read_scores
+
+    with console.status(f"reading {path}"):
+        return read_features(path) if features is not None else read_scores(path)
+
+
 def note_unlabeled(data: Annotations, console: Console, images: Sequence[str] = ()) -> None:
-    """Print a note on images without labels: on the given ones, or on all."""
+    """Print a note on images that have neither labels nor features: on the given ones, or on all."""
+    from vse_ens.data.features.attach import squared_lengths
     from vse_ens.data.summary import unlabeled_note
 
-    counts = data.labels_per_image
+    bare = data.labels_per_image == 0
+    if data.features is not None:
+        bare &= squared_lengths(data.features) == 0
     if images:
-        counts = counts[data.images.numbers(images)]
-    console.notes(unlabeled_note(int((counts == 0).sum()), len(counts)))
+        bare = bare[data.images.numbers(images)]
+    console.notes(unlabeled_note(int(bare.sum()), len(bare)))
 
 
 def save_model(model: Annotator, out: Path) -> None:

@@ -5,7 +5,8 @@ The score of label a for an image with known labels N and label pairs C is a sum
     s = b_a + v_a . (own vector) + sum_{b in N} (|N|^-1/2 v_a . u_b + w B_ba) + sum_{c in C} |C|^-1/2 v_a . u_c,
 
 so its terms are exact contributions. Without a context tower, the image's own vector was itself trained on the known
-labels, and a known label contributes only by the label weights B. What similar images have is one more term.
+labels, and a known label contributes only by the label weights B. What similar images have is one more term, and so is
+what the features of the image say. Of an image without labels, that is the whole score.
 """
 
 from __future__ import annotations
@@ -18,17 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.arrow import rows_to_frame
+from vse_ens.data.csr import take_rows
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.attribution import PairContributions, context_contributions
+from vse_ens.model.calibration import FEATURES, KIND_SHIFT, NOTHING
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 
 Doubles = NDArray[np.float64]
 
+_ALONE: dict[int, Literal["features", "frequency"]] = {FEATURES: "features", NOTHING: "frequency"}
 _NEIGHBORS_NAMED, _IMAGES_SHOWN, _REASONS_SHOWN = 5, 2, 3
-_SOURCE_NAMES = {"image": "the image's own vector", "bias": "the label's own bias"}
+_SOURCE_NAMES = {
+    "image": "the image's own vector",
+    "features": "the image's features",
+    "frequency": "how common the label is",
+    "bias": "the label's own bias",
+}
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,9 @@ class Reason:
     labels: tuple[str, ...]
     share: float
     """The amount that it adds to the score."""
-    source: Literal["labels", "neighbors", "image", "bias"] = "labels"
-    """If there are no labels: similar images that have the label, the image's own vector, or the label's bias."""
+    source: Literal["labels", "neighbors", "image", "features", "frequency", "bias"] = "labels"
+    """If there are no labels: similar images that have the label, the image's own vector or features, or the label's
+    frequency or bias."""
     images: tuple[str, ...] = ()
     """The most similar images that have the label."""
     count: int = 0
@@ -105,11 +115,17 @@ class Contributions:
     image: float
     bias: float
     neighbors: Reason | None = None
+    features: float | None = None
+    """What the features add."""
+    alone: Literal["features", "frequency"] | None = None
+    """Set for an image without labels: its score is ``features``, or comes from the ``frequency`` of the label."""
 
     @property
     def score(self) -> float:
         """The sum of all terms."""
-        neighbors = self.neighbors.share if self.neighbors else 0.0
+        if self.alone:
+            return self.features or 0.0
+        neighbors = (self.neighbors.share if self.neighbors else 0.0) + (self.features or 0.0)
         return float(self.by_label.sum() + self.by_pair.sum() + self.image + self.bias + neighbors)
 
     def label_reasons(self, vocabulary: Vocabulary) -> list[Reason]:
@@ -124,7 +140,10 @@ class Contributions:
 
     def reasons(self, vocabulary: Vocabulary) -> tuple[Reason, ...]:
         """Return all terms by id; the image's own term is left out if it is 0."""
+        if self.alone:
+            return (Reason((), self.score, self.alone),)
         image = [Reason((), self.image, "image")] if self.image else []
+        image += [Reason((), self.features, "features")] if self.features is not None else []
         return (*self.label_reasons(vocabulary), *image, Reason((), self.bias, "bias"))
 
 
@@ -134,10 +153,12 @@ def contributions(
     labels: NDArray[np.integer],
     own: Floats | None,
     images: NDArray[np.integer] | None = None,
+    features: Any = None,
 ) -> list[Contributions]:
     """Return the terms of the score of ``labels[i]`` for an image with the known labels of row i and vector ``own[i]``.
 
-    Pass ``own=None`` if images have no own vectors. ``images`` are the numbers that `Model.scores_of` takes.
+    Pass ``own=None`` if images have no own vectors. ``images`` are the numbers that `Model.scores_of` takes, and
+    ``features`` the rows of features.
     """
     embeddings = model.embeddings
     numbers = labels.astype(np.int64)
@@ -153,6 +174,7 @@ def contributions(
             by_label,
             by_pair,
         )
+    kinds = model.evidence(known, images, features) >> KIND_SHIFT
     results = []
     found, found_for = None, (b"", -1)
     for row, label in enumerate(numbers.tolist()):
@@ -162,7 +184,17 @@ def contributions(
         if model.label_weights is not None and model.label_weights_scale:
             weights = model.label_weights.weights_between(positives, label).astype(np.float64)
             by_label[first:last] += model.label_weights_scale * weights
-        neighbors = None
+        neighbors, term_of_features = None, None
+        if kinds[row]:
+            one, here = np.zeros((1, 1), np.float32), slice(row, row + 1)
+            model.add_features(
+                take_rows(*known, np.array([row])),
+                None if images is None else images[here],
+                one,
+                None if features is None else features[here],
+                labels=np.array([label]),
+            )
+            term_of_features = float(one[0, 0])
         if model.neighbors is not None:
             number = -1 if images is None else int(images[row])
             if found is None or found_for != (positives.tobytes(), number):  # the labels of an image come together
@@ -181,6 +213,8 @@ def contributions(
                 image,
                 float(embeddings.label_bias[label]),
                 neighbors,
+                term_of_features,
+                _ALONE.get(int(kinds[row])),
             )
         )
     return results

@@ -11,7 +11,7 @@ import numpy as np
 
 from vse_ens.data.csr import take_rows
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import FEATURES, KIND_SHIFT, Calibration, Temperature
 from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
@@ -47,7 +47,8 @@ class LabelProbabilities:
         counts = np.diff(rows.indptr)
         scores = self._model.scores_of(self._vectors_of(rows), rows, None)
         scores[np.repeat(np.arange(len(counts)), counts), rows.indices] = -np.inf
-        totals = self._calibration.log_totals(scores, counts)
-        odds = self._calibration.held_out_probabilities(scores, totals[:, None], counts[:, None])
-        odds *= self._law.odds_factor(counts)[:, None].astype(np.float32)
-        return np.asarray(odds / (1.0 + odds))
+        evidence = self._model.evidence(rows, None)
+        totals = self._calibration.log_totals(scores, evidence)
+        found = self._calibration.held_out_probabilities(scores, totals[:, None], evidence[:, None])
+        odds = found * self._law.odds_factor(counts)[:, None].astype(np.float32)
+        return np.where((evidence >> KIND_SHIFT >= FEATURES)[:, None], found, odds / (1.0 + odds)).astype(np.float32)

@@ -87,7 +87,7 @@ class ImageScan:
         scorer = TopKScorer(self.loaded.model, GAIN_TOP, temperature=self.loaded.temperature, run=self._run)
         for block in scorer.of_images(known):
             first, last = int(block.images[0]), int(block.images[-1]) + 1
-            counts = np.diff(known.indptr[first : last + 1])
+            counts = self.loaded.evidence(block.images)
             totals = block.log_totals[:, None]
             if calibration is not None:
                 probabilities = calibration.held_out_probabilities(block.scores, totals, counts[:, None])
@@ -171,9 +171,10 @@ class LabelRanker:
         known = loaded.known
         images, pairs = self.scan.label_pairs()
         shares = self._shares(label, images, pairs)
+        counts = loaded.evidence(np.arange(images))
         has = images_of(known, np.flatnonzero(known.indices[: known.indptr[images]] == label))
         total = images - len(has)
-        keys = self._keys(label, shares, known.labels_per_image[:images])
+        keys = self._keys(label, shares, counts)
         keys[has] = -1.0
         order = _largest(keys, min(_MOST, total))
         found = self._by_keys(order, keys[order], total)
@@ -187,7 +188,8 @@ class LabelRanker:
         calibration = self.scan.loaded.calibration
         if calibration is None:
             return shares
-        return calibration.expected_counts(calibration.probabilities_of_shares(shares), counts, np.array([label]))
+        probabilities = calibration.probabilities_of_shares(shares, counts)
+        return calibration.expected_counts(probabilities, counts, np.array([label]))
 
     def _by_keys(self, images: Numbers, keys: Floats, total: int) -> Candidates:
         calibration = self.scan.loaded.calibration
@@ -237,6 +239,8 @@ class LabelRanker:
             weights = model.label_weights.weights_for(label) * np.float32(model.label_weights_scale)
             row = np.repeat(np.arange(len(images)), counts)
             scores += np.bincount(row, weights[rows.indices], len(images)).astype(np.float32)
+        model.add_features(rows, images, scores[:, None], labels=np.array([label]))
+        counts = model.evidence(rows, images)
         shares = softmax_shares(scores, totals, self.scan.loaded.temperature(counts))
         chosen = np.flatnonzero(~self._has(images, label) & (images < self.scan.done))
         return self._by_keys(images[chosen], self._keys(label, shares, counts)[chosen], len(chosen))
@@ -289,6 +293,9 @@ class LabelRanker:
                 products.add(first, scores)
                 part = slice(*np.searchsorted(where, (first, last)))
                 scores[where[part] - first] += values[part]
+                numbers = np.arange(first, last)
+                rows = Csr(*known.rows(numbers))
+                model.add_features(rows, numbers, scores[:, None], labels=np.array([label]))
                 shares[first:last] = softmax_shares(
                     scores, self.scan.log_totals[first:last], self._temperatures[first:last]
                 )
@@ -300,7 +307,7 @@ class LabelRanker:
 
     @cached_property
     def _temperatures(self) -> Floats:
-        return self.scan.loaded.temperature(self.scan.loaded.known.labels_per_image)
+        return self.scan.loaded.temperature(self.scan.loaded.evidence(np.arange(len(self.scan.loaded.known.images))))
 
     def _support(self, label: int, pairs: Numbers) -> Floats:
         """Return log shares of a label in images that have it, by their other labels; totals are not computed again."""

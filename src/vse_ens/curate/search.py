@@ -111,8 +111,7 @@ class Searcher:
         calibration, included = self.loaded.calibration, len(query.include)
         if calibration is None:
             return [None] * len(result.images)
-        indptr = self.loaded.known.indptr
-        counts = (indptr[result.images + 1] - indptr[result.images])[:, None]
+        counts = self.loaded.evidence(result.images)[:, None]
         known = np.isposinf(result.label_scores)
         scores = np.where(known, np.float32(0.0), result.label_scores)
         probabilities = calibration.held_out_probabilities(scores, result.log_totals[:, None], counts)

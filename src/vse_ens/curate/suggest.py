@@ -184,11 +184,13 @@ class Suggester:
             for count, labels in _passes(loaded.known, allowed, top, per_namespace)
         ]
 
-    def suggest(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> Iterator[SuggestionBlock]:
+    def suggest(
+        self, images: NDArray[np.int64] | None = None, rows: Csr | None = None, features: Any = None
+    ) -> Iterator[SuggestionBlock]:
         """Yield suggestions block by block, in order: for ``images`` by number, or for all images of the model.
 
         With ``rows`` of label numbers, they are for images that have these labels: for new ones, or for ``images``
-        whose labels have changed.
+        whose labels have changed. ``features`` are one row each for ``rows``, zeros for an image without.
         """
         loaded = self._loaded
         own_of: Callable[[NDArray[np.int64]], Floats | None]
@@ -200,23 +202,35 @@ class Suggester:
             # Without a context tower, the whole vector is the image's own.
             own = loaded.own_vectors(images) if loaded.model.embeddings.has_context else vectors
             known, own_of = rows, lambda numbers: None if own is None else own[numbers]
-            passes = [scorer.of_rows(vectors, rows, images) for scorer in self._scorers]
+            passes = [scorer.of_rows(vectors, rows, images, features) for scorer in self._scorers]
+
+        def own_numbers(chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
+            return chosen if rows is None else None if images is None else images[chosen]
+
         for blocks in zip(*passes, strict=True):
             best = _best(blocks, self._top)
-            block = self._with_confidences(best, known.indptr[best.images + 1] - known.indptr[best.images])
+            given = None if features is None else features[best.images]
+            evidence = loaded.model.evidence(take_rows(*known, best.images), own_numbers(best.images), given)
+            block = self._with_confidences(best, evidence)
             if self._explain:
                 filled = block.labels >= 0
                 numbers = block.images[np.nonzero(filled)[0]]
-                own_numbers = numbers if rows is None else None if images is None else images[numbers]
                 parts = contributions(
-                    loaded.model, take_rows(*known, numbers), block.labels[filled], own_of(numbers), own_numbers
+                    loaded.model,
+                    take_rows(*known, numbers),
+                    block.labels[filled],
+                    own_of(numbers),
+                    own_numbers(numbers),
+                    None if features is None else features[numbers],
                 )
                 block = block._replace(because=[one.reasons(block.vocabulary) for one in parts])
             yield block
 
-    def lists(self, images: NDArray[np.int64] | None = None, rows: Csr | None = None) -> list[Suggestions]:
+    def lists(
+        self, images: NDArray[np.int64] | None = None, rows: Csr | None = None, features: Any = None
+    ) -> list[Suggestions]:
         """Return what `suggest` yields by id, one list per image."""
-        return [found for block in self.suggest(images, rows) for found in block.lists()]
+        return [found for block in self.suggest(images, rows, features) for found in block.lists()]
 
     def _with_confidences(self, best: TopLabels, counts: NDArray[np.int64]) -> SuggestionBlock:
         """Add probabilities, and remove labels below the minimum confidence."""

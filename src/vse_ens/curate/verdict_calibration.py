@@ -134,10 +134,10 @@ def judged_counts(loaded: LoadedModel, judged: Judged) -> Doubles:
         scores = loaded.model.scores_of(loaded.vectors_by_labels(rows, images), rows, images)
         sizes = np.diff(rows.indptr)
         scores[np.repeat(np.arange(len(sizes)), sizes), rows.indices] = -np.inf
-        totals = calibration.log_totals(scores, sizes)
-        labels = judged.labels[block]
-        probabilities = calibration.held_out_probabilities(scores[np.arange(len(sizes)), labels], totals, sizes)
-        counts[block] = calibration.expected_counts(probabilities, sizes, labels)
+        evidence, labels = loaded.model.evidence(rows, images), judged.labels[block]
+        totals = calibration.log_totals(scores, evidence)
+        probabilities = calibration.held_out_probabilities(scores[np.arange(len(sizes)), labels], totals, evidence)
+        counts[block] = calibration.expected_counts(probabilities, evidence, labels)
     return counts
 
 

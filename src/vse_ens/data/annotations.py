@@ -43,6 +43,8 @@ class Annotations:
     indices: NDArray[np.int32]
     features: Any = None
     """Optional image features, one row per image in the order of ``images``: a 2-d array or a SciPy sparse matrix."""
+    feature_names: tuple[str, ...] | None = field(default=None, compare=False)
+    """The name of each feature, if they were read from a file that names them; a model keeps them."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What reading guessed, merged, skipped and dropped, one sentence each."""
     pictures: Pictures | None = field(default=None, compare=False)
@@ -79,11 +81,14 @@ class Annotations:
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],
         pictures: Pictures | None = None,
+        features: Any = None,
+        feature_names: tuple[str, ...] | None = None,
     ) -> Annotations:
         """Return annotations over arrays that were checked when they were written; a memory map stays unread."""
         data = object.__new__(cls)
         given = {"images": images, "labels": labels, "indptr": indptr, "indices": indices}
-        for name, value in {**given, "features": None, "notes": (), "pictures": pictures}.items():
+        more = {"features": features, "feature_names": feature_names, "notes": (), "pictures": pictures}
+        for name, value in {**given, **more}.items():
             object.__setattr__(data, name, value)
         data._check_ends()
         return data
@@ -322,7 +327,7 @@ class Annotations:
         return replace(self, indptr=kept[self.indptr], indices=self.indices[keep], notes=())
 
     def joined(self, more: Annotations) -> Annotations:
-        """Return the pairs of both, with the joined vocabularies; features and notes are dropped.
+        """Return the pairs and the features of both, with the joined vocabularies; notes are dropped.
 
         >>> data.joined(Annotations.from_pairs([("new", "sea")])).pairs == data.pairs + 1
         True
@@ -337,8 +342,10 @@ class Annotations:
             np.concatenate([images.translate(one.images)[one.image_numbers()] for one in (self, more)]),
             np.concatenate([labels.translate(one.labels)[one.indices] for one in (self, more)]),
         )
-        pictures = self.pictures or more.pictures
-        return replace(both, pictures=pictures) if pictures else both
+        from vse_ens.data.features.attach import joined_features
+
+        features, names = joined_features(images, (self, more)), self.feature_names or more.feature_names
+        return replace(both, pictures=self.pictures or more.pictures, features=features, feature_names=names)
 
     def relabeled(self, labels: Vocabulary) -> Annotations:
         """Return the pairs with the label numbers of another vocabulary; labels it does not have are dropped.
@@ -361,7 +368,7 @@ class Annotations:
         """
         from vse_ens.data.features.attach import plain_features
 
-        return replace(self, features=plain_features(features))
+        return replace(self, features=plain_features(features), feature_names=None)
 
     # --- splitting ----------------------------------------------------------------------------------------------
 

@@ -65,6 +65,7 @@ def subset(data: Annotations, image_ok: NDArray[np.bool_], label_ok: NDArray[np.
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         new_label[data.indices[keep]],
         features=None if data.features is None else data.features[np.flatnonzero(image_ok)],
+        feature_names=data.feature_names,
         pictures=data.pictures,
     )
 
@@ -180,7 +181,7 @@ def _renumbered(
     data: Annotations, labels: Vocabulary, images: np.ndarray, numbers: np.ndarray, note: str
 ) -> Annotations:
     renumbered = Annotations.from_numbers(data.images, labels, images, numbers, (*data.notes, note))
-    return replace(renumbered, features=data.features, pictures=data.pictures)
+    return replace(renumbered, features=data.features, feature_names=data.feature_names, pictures=data.pictures)
 
 
 def contained(data: Annotations, other: Annotations) -> NDArray[np.bool_]:

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.data.annotations import Split
+from vse_ens.data.annotations import Annotations, Split
 from vse_ens.errors import DataError
 from vse_ens.evaluate.metrics import Numbers
 from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration, Counts, Temperature, log_totals, softmax_shares
+from vse_ens.model.calibration import Calibration, Counts, Curve, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 from vse_ens.run.pool import LocalPool, Payload, Pool
@@ -39,10 +39,14 @@ _SAMPLE_SCORES = 2_000_000
 _MIN_IMAGES = 64
 # Suggestions per image that the calibration learns from: more than users usually see.
 _TOP = 20
+# The same where no label is known: of equal shares, later ones are right less often.
+_COLD_TOP = 5
 # Search range of the temperature, as logarithm to base 2, and the number of bisections.
 _LOWEST, _HIGHEST, _BISECTIONS = -10.0, 10.0, 14
 # Exponents of the growth of the temperature with the number of known labels; 0.16 to 0.34 was best on real data.
 _EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5)
+# With features, which count less the more labels are known, it may shrink instead.
+_ANY_EXPONENTS = (-1.0, -0.75, -0.5, -0.25, *_EXPONENTS)
 _ZERO = np.zeros(1, np.float32)
 _NO_TERMS: NDArray[Any] = np.empty(0, np.int32)
 
@@ -81,12 +85,14 @@ def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | Non
     return fit_calibration(temperature, shares, hits)
 
 
-def fit_temperature(scores: Floats, counts: Counts, targets: NDArray[np.int64]) -> Temperature:
+def fit_temperature(
+    scores: Floats, counts: Counts, targets: NDArray[np.int64], exponents: tuple[float, ...] = _EXPONENTS
+) -> Temperature:
     """Return the temperature that maximizes the likelihood of the held-out labels under a softmax of the scores."""
     rows = np.arange(len(scores))
     gaps = scores - scores.max(axis=1, keepdims=True)
     candidates: list[tuple[float, Temperature]] = []
-    for exponent in _EXPONENTS:
+    for exponent in exponents:
         scaled = gaps / Temperature(1.0, exponent).of(counts)[:, None]
         base = _fit_base(scaled, scaled[rows, targets])
         scaled /= np.float32(base)
@@ -120,7 +126,7 @@ def fit_calibration(temperature: Temperature, shares: Floats, hits: NDArray[np.b
     return Calibration(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
-def _fit_knots(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _fit_knots(shares: Floats, hits: NDArray[np.bool_], confidence: bool = True) -> tuple[Floats, Floats]:
     # Imported here: SciPy's optimizers take longer to load than the rest of the package.
     from scipy.optimize import isotonic_regression
 
@@ -129,7 +135,7 @@ def _fit_knots(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Floats, Floats]
     # Bins of one level become one knot in their middle, so that confidence increases between knots as the share does.
     first = np.flatnonzero(np.diff(levels, prepend=-1.0) > 0)
     middles = np.add.reduceat(means * counts, first) / np.add.reduceat(counts, first)
-    return _extend_to_one(middles, confidence_from_rate(levels[first]))
+    return _extend_to_one(middles, confidence_from_rate(levels[first]) if confidence else levels[first])
 
 
 def bin_rates(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
@@ -255,3 +261,34 @@ class HeldOutScoreTask:
             scores[np.repeat(np.arange(len(scores)), np.diff(term_starts)), term_labels] += terms
         scores = mask_known(scores, known)
         return top_outcomes(scores, np.diff(known.indptr), targets, self._temperature)
+
+
+def cold_temperature(scores: Floats, truth: Annotations) -> float:
+    """Return the softmax temperature that fits the labels of images best, given scores that knew none of them."""
+    row, counts = truth.image_numbers(), truth.labels_per_image
+    gaps = scores - scores.max(axis=1, keepdims=True)
+    own = np.bincount(row, gaps[row, truth.indices], len(gaps)) / np.maximum(counts, 1)
+    chosen = counts > 0
+    return _fit_base(gaps[chosen], own[chosen].astype(np.float32))
+
+
+def cold_curve(scores: Floats, truth: Annotations) -> Curve:
+    """Return the curve of images of which no label is known, from scores that knew none: is a suggestion recorded?"""
+    best = np.argpartition(scores, -min(_COLD_TOP, scores.shape[1]), axis=1)[:, -_COLD_TOP:]
+    one = np.ones((len(scores), 1), np.float32)
+    shares = softmax_shares(np.take_along_axis(scores, best, axis=1), log_totals(scores, 1.0)[:, None], one)
+    has = np.zeros(scores.shape, np.bool_)
+    has[truth.image_numbers(), truth.indices] = True
+    knots, values = _fit_knots(shares.ravel(), np.take_along_axis(has, best, axis=1).ravel(), confidence=False)
+    return Curve(Temperature(1.0, 0.0), np.append(_ZERO, knots), np.append(_ZERO, values))
+
+
+def held_out_curve(scores: Floats, counts: Counts, masked: Csr, targets: NDArray[np.int64]) -> Curve:
+    """Return the curve of images given their scores by ``counts`` labels, and the one label that was held out of each.
+
+    The ``masked`` labels are all others that the image has.
+    """
+    scores = mask_known(scores, masked)
+    temperature = _as_float32(fit_temperature(scores, counts, targets, _ANY_EXPONENTS))
+    found = fit_calibration(temperature, *top_outcomes(scores, counts, targets, temperature))
+    return Curve(temperature, found.shares, found.values)

@@ -84,7 +84,9 @@ class ModelScores:
         embeddings, rows = self._model.embeddings, take_rows(*self._known, images)
         np.add(embeddings.label_products.of(self._vectors(images)), embeddings.label_bias, out=scores)
         self._model.add_label_weights(rows, scores)
-        self._model.add_neighbors(rows, None if self._own is None else self._own[images], scores)
+        own = None if self._own is None else self._own[images]
+        self._model.add_neighbors(rows, own, scores)
+        self._model.add_features(rows, own, scores)
 
 
 class RankTask:

@@ -8,10 +8,11 @@ stores a token.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -117,6 +118,50 @@ def download(repo: str, revision: str | None = None) -> Path:
 def pull(repo: str, out: str | Path, *, revision: str | None = None) -> None:
     """Write the model of a repository to a directory, verified and atomically."""
     save_model(out, load_model(download(repo, revision)))
+
+
+def download_network(repo: str, names: Sequence[str], beside: Sequence[str], revision: str | None = None) -> Path:
+    """Return the first of the files ``names`` of a repository, in the cache of huggingface_hub.
+
+    Files called ``beside``, in the folder of the repository or of that file, are downloaded too, from the same commit.
+    The content of each is compared with the hash that the Hub states.
+    """
+    hub = _library()
+    for name in names:
+        path = _file(hub, repo, name, revision)
+        if path is not None:
+            folder, commit = name.rpartition("/")[0], path.parents[name.count("/")].name
+            for one in (f"{name}_data", *beside, *(f"{folder}/{one}" for one in beside if folder)):
+                _file(hub, repo, one, commit)
+            return path
+    raise HubError(f"{repo} on the Hub has none of {', '.join(names)}; choose a repository with an ONNX network")
+
+
+def _file(hub: Any, repo: str, name: str, revision: str | None) -> Path | None:
+    """Return a file of a repository, verified, or None if there is none; a damaged one is downloaded once more."""
+    for force in (False, True):
+        with _translated(repo, revision):
+            try:
+                path = Path(hub.hf_hub_download(repo, name, revision=revision, force_download=force))
+            except hub.errors.LocalEntryNotFoundError:
+                raise
+            except hub.errors.EntryNotFoundError:
+                return None
+        if _is_intact(path):
+            return path
+    raise HubError(f"the file {name} of {repo} does not have the hash that the Hub states; ask its owner to upload it")
+
+
+def _is_intact(path: Path) -> bool:
+    """Return whether a file has the hash by which the cache names it: SHA-256, or that of git for small files."""
+    stated = path.resolve().name
+    with path.open("rb") as file:
+        if len(stated) == 64:
+            return hashlib.file_digest(file, "sha256").hexdigest() == stated
+        git = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        while block := file.read(1 << 20):
+            git.update(block)
+    return git.hexdigest() == stated
 
 
 def read_metrics(path: Path) -> dict[str, float]:

@@ -45,10 +45,14 @@ def write_vectors(path: str | Path, ids: Vocabulary, dimensions: int, blocks: It
     and the label weights are not part of the vectors.
     """
     path = Path(path)
-    write = _WRITERS.get(path.suffix)
-    if write is None:
+    check_suffix(path)
+    _WRITERS[path.suffix](path, ids, dimensions, blocks)
+
+
+def check_suffix(path: Path) -> None:
+    """Raise unless the suffix of a file names a format of `write_vectors`."""
+    if path.suffix not in _WRITERS:
         raise ConfigError(f"{path.name} must end in {', '.join(_WRITERS)}; the suffix selects the format")
-    write(path, ids, dimensions, blocks)
 
 
 def _write_parquet(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:

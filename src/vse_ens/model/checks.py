@@ -19,6 +19,7 @@ from vse_ens.data.csr import ends_match, rises, rows_ascend
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.calibration import Temperature
 from vse_ens.model.completeness import COMPLETENESS_ARRAYS, SMALLEST
+from vse_ens.model.feature_scores import MAX_COLUMNS
 from vse_ens.presets import preset
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
@@ -32,8 +33,9 @@ _MAX_EPOCHS = 10_000_000
 _TEMPERATURES = (1e-6, 1e9)
 _MAX_INT32 = 2**31 - 1
 _MAX_SHIFT, _MAX_SLOPE, _MAX_FACT = 20.0, 10.0, 1e9
-# Not read here: `Embeddings.own_vectors` checks the rows that are used.
-_BY_IMAGE = "image_vectors"
+# Not read here: `Embeddings.own_vectors` and `plain_features` check the rows that are used.
+_BY_IMAGE = ("image_vectors", "features_values")
+_MAX_POWER = 1e3
 
 
 def check_settings(settings: Mapping[str, Any]) -> Config:
@@ -55,6 +57,8 @@ def check_settings(settings: Mapping[str, Any]) -> Config:
     _number(training, "label_weights_scale", MAX_SCALE)
     if "neighbors_scale" in training:  # models of version 0.2 have no neighbors
         _number(training, "neighbors_scale", MAX_SCALE)
+    if "features_regularization" in training:
+        _number(training, "features_regularization", MAX_REGULARIZATION, above=0.0)
     if training.get("label_weights_regularization") is not None:  # the lambda that `partial_fit` learns them again with
         _number(training, "label_weights_regularization", MAX_REGULARIZATION, above=0.0)
     cpus = training.get("cpus", [])  # models of version 0.2 do not say
@@ -79,14 +83,19 @@ def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> No
             raise ModelError(
                 f"the array {name!r} must be {dtype} of shape {shape}, got {array.dtype} of shape {array.shape}"
             )
-        if name != _BY_IMAGE and not is_finite(array):
+        if name not in _BY_IMAGE and not is_finite(array):
             raise ModelError(f"the array {name!r} {NOT_FINITE}")
     if config.has_context:
         _check_context(arrays, labels)
     if "label_weights_indptr" in arrays:
         _check_sparse_weights(arrays, labels)
-    if "confidence_shares" in arrays:
-        _check_calibration(arrays, labels)
+    if "feature_weights" in arrays:
+        _check_features(arrays)
+    for kind in ("confidence_", "confidence_both_", "confidence_features_"):
+        if f"{kind}shares" in arrays:
+            _check_calibration(arrays, labels, kind)
+    if COMPLETENESS_ARRAYS[0] in arrays:
+        _check_completeness(arrays)
 
 
 def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -119,6 +128,34 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "label_weights_indices": (whole, (entries,)),
             "label_weights_indptr": (long, (labels + 1,)),
         }
+    if "feature_weights" in arrays:
+        columns = arrays["feature_weights"].shape[-1] if arrays["feature_weights"].ndim else 0
+        expected |= {
+            "feature_weights": (single, (labels, columns)),
+            "feature_bias": (single, (labels,)),
+            "feature_center": (single, (columns,)),
+            "feature_leverages": (single, (images,)),
+            "feature_factors": (single, (7,)),
+        }
+        entries = _rows(arrays, "features_values")
+        if "features_indptr" in arrays:
+            expected |= {
+                "features_values": (single, (entries,)),
+                "features_indices": (whole, (entries,)),
+                "features_indptr": (long, (images + 1,)),
+                "features_columns": (long, (1,)),
+            }
+        else:
+            values = arrays.get("features_values", np.empty((0, 0)))
+            expected["features_values"] = (single, (images, values.shape[-1] if values.ndim else 0))
+        for kind in ("confidence_both_", "confidence_features_"):
+            if any(name.startswith(kind) for name in arrays):
+                knots = max(1, _rows(arrays, f"{kind}shares"))
+                expected |= {
+                    f"{kind}shares": (single, (knots,)),
+                    f"{kind}values": (single, (knots,)),
+                    f"{kind}temperature": (single, (2,)),
+                }
     if any(name.startswith("confidence_") for name in arrays):
         knots = max(1, _rows(arrays, "confidence_shares"))
         expected |= {
@@ -165,19 +202,40 @@ def _check_sparse_weights(arrays: Arrays, labels: int) -> None:
         raise ModelError("the array 'label_weights_indices' must ascend within every row")
 
 
-def _check_calibration(arrays: Arrays, labels: int) -> None:
-    for name in ("confidence_shares", "confidence_values"):
+def _check_features(arrays: Arrays) -> None:
+    leverages, factors = arrays["feature_leverages"], arrays["feature_factors"]
+    if len(leverages) and not (leverages.min() >= 0 and leverages.max() < 1):
+        raise ModelError("the array 'feature_leverages' must hold numbers from 0 to below 1")
+    if factors.min() < 0 or factors.max() > MAX_SCALE or factors[2] > _MAX_POWER:
+        raise ModelError(f"the array 'feature_factors' must hold numbers from 0 to {MAX_SCALE:g}")
+    columns = arrays["feature_weights"].shape[1]
+    if "features_indptr" not in arrays:
+        given = arrays["features_values"].shape[1]
+    else:
+        given, indptr, indices = (
+            int(arrays["features_columns"][0]),
+            arrays["features_indptr"],
+            arrays["features_indices"],
+        )
+        if not ends_match(indptr, indices, len(leverages)) or not rises(indptr) or not rows_ascend(indptr, indices):
+            raise ModelError("the arrays 'features_indptr' and 'features_indices' do not describe rows of features")
+        if len(indices) and (indices.min() < 0 or indices.max() >= given):
+            raise ModelError(f"the array 'features_indices' must lie in 0..{given - 1}")
+    if columns != min(given, MAX_COLUMNS):
+        raise ModelError(f"the array 'feature_weights' must have {min(given, MAX_COLUMNS)} columns, got {columns}")
+
+
+def _check_calibration(arrays: Arrays, labels: int, kind: str) -> None:
+    for name in (f"{kind}shares", f"{kind}values"):
         knots = arrays[name]
         if knots[0] != 0 or knots[-1] > 1 or not (knots[1:] >= knots[:-1]).all():
             raise ModelError(f"the array {name!r} must rise from 0 to at most 1")
-    base, exponent = arrays["confidence_temperature"].tolist()
+    base, exponent = arrays[f"{kind}temperature"].tolist()
     lowest, highest = _TEMPERATURES
     with np.errstate(over="ignore"):
         temperatures = Temperature(base, exponent).of(np.array([1, max(labels, 1)]))
     if not ((temperatures >= lowest) & (temperatures <= highest)).all():
-        raise ModelError(f"the array 'confidence_temperature' must give temperatures from {lowest:g} to {highest:g}")
-    if COMPLETENESS_ARRAYS[0] in arrays:
-        _check_completeness(arrays)
+        raise ModelError(f"the array '{kind}temperature' must give temperatures from {lowest:g} to {highest:g}")
 
 
 def _check_completeness(arrays: Arrays) -> None:

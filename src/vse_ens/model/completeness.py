@@ -52,6 +52,8 @@ _MAX_RATIO = 2.0
 # and M is never smaller than this share of the mean.
 _MIN_SHARE = 0.1
 
+_MOST_SURE = np.float32(0.9999)
+
 COMPLETENESS_ARRAYS = ("confidence_completeness", "confidence_correction", "confidence_facts")
 """The arrays of a model file; a model of an older version has none of them."""
 
@@ -131,14 +133,26 @@ class Completeness:
         """The mean of the shares."""
         return float(self.shares.mean())
 
-    def counts(self, probabilities: Floats, known: NDArray[np.integer], labels: NDArray[np.integer]) -> Floats:
+    def counts(
+        self,
+        probabilities: Floats,
+        known: NDArray[np.integer],
+        labels: NDArray[np.integer],
+        is_cold: NDArray[np.bool_] | None = None,
+    ) -> Floats:
         """Return n of each label, without the correction: how many such labels the image lacks on average.
 
         ``known`` are the numbers of labels that the images are known to have, ``labels`` the numbers of the labels;
         both must broadcast with the held-out ``probabilities``. Padding labels of -1 must have a probability of 0.
+        Images without labels, which ``is_cold`` marks, have the probability that the data record a label: it is right
+        as often, or, if the completeness was given, as much more often.
         """
         factors = (self.law.odds_factor(known)).astype(np.float32) * self._missing_ratios(labels)
-        return np.asarray(probabilities * factors, np.float32)
+        counts = np.asarray(probabilities * factors, np.float32)
+        if is_cold is None or not is_cold.any():
+            return counts
+        shares = np.float32(1) if not self.is_given else self.shares if len(self.shares) == 1 else self.shares[labels]
+        return np.where(is_cold, -np.log1p(-np.minimum(probabilities / shares, _MOST_SURE)), counts).astype(np.float32)
 
     def confidences(self, counts: Floats) -> Floats:
         """Return the probability that a label is right, from what `counts` returned."""

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.features.attach import named_rows, plain_features
+from vse_ens.data.features.read import FeatureTable
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.checks import check_arrays, check_settings
 from vse_ens.model.embeddings import Floats
+from vse_ens.model.feature_scores import FeatureMap, feature_arrays, features_of_arrays
 from vse_ens.model.model import Model
 from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.store import MODEL, StoredModel, load_model, model_card, save_model
@@ -59,13 +62,42 @@ class LoadedModel:
     @property
     def temperature(self) -> TemperatureFn:
         """The softmax temperatures of images, from the calibration; 1 without one."""
-        return unit_temperature if self.calibration is None else self.calibration.temperature.of
+        return unit_temperature if self.calibration is None else self.calibration.temperatures
+
+    def evidence(self, images: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return what is known of images of the model, as `Model.evidence` does."""
+        return self.model.evidence(Csr(*self.known.rows(images)), images)
 
     def label_rows(self, lists: Sequence[Sequence[str]]) -> Csr:
         """Return lists of label ids as rows of label numbers."""
         numbers = [np.unique(self.known.labels.numbers(labels)) for labels in lists]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in numbers])]).astype(np.int64)
         return Csr(indptr, np.concatenate([*numbers, np.empty(0, np.int64)]).astype(np.int32))
+
+    def feature_rows(self, features: Any) -> tuple[list[str] | None, Any, bool]:
+        """Return the ids of images if ``features`` name them, their rows of features, and whether it is one vector."""
+        if self.model.features is None:
+            raise ConfigError("this model was trained without features; train it with fit(data, features=...)")
+        is_array = isinstance(features, list | tuple | np.ndarray) and not isinstance(features, FeatureTable)
+        one = is_array and np.ndim(features) == 1
+        given: Any = np.asarray(features)[None] if one else features
+        named = named_rows(given)
+        if isinstance(named, FeatureTable):
+            named = named.aligned(self.known.feature_names, "the table")
+        ids, rows = (
+            (None, given)
+            if named is None
+            else (list(named[0]), named[1] if isinstance(named, FeatureTable) else named[2])
+        )
+        rows = plain_features(rows)
+        columns = self.known.features.shape[1]
+        if rows.ndim != 2 or rows.shape[1] != columns:
+            raise ConfigError(f"the model was trained on {columns:,} features per image, got {rows.shape[-1]:,}")
+        if isinstance(rows, np.ndarray) != isinstance(self.known.features, np.ndarray):
+            from scipy.sparse import csr_array
+
+            rows = plain_features(csr_array(rows) if isinstance(rows, np.ndarray) else rows.toarray())
+        return ids, rows, one
 
     def own_vectors(self, images: NDArray[np.integer] | None) -> Floats | None:
         """Return the image vectors that do not depend on known labels; None if there are none."""
@@ -100,6 +132,8 @@ class LoadedModel:
         """Write the model directory, atomically."""
         settings = {"config": config.to_dict(), "preset": preset, "training": training, "validation": validation}
         arrays = self.model.arrays() | (self.calibration.arrays() if self.calibration else {})
+        if self.model.features is not None:
+            arrays |= feature_arrays(self.known.features)
         card = model_card(config.to_dict(), self.known.summary(), training, validation)
         save_model(path, StoredModel(settings, arrays, self.known, card))
 
@@ -130,9 +164,15 @@ class LoadedModel:
             check_arrays(stored.arrays, config, len(stored.known.images), len(stored.known.labels))
         except ModelError as error:
             raise ModelError(f"{Path(path) / ARRAYS} is damaged: {error}; {MODEL.remedy}") from error
-        training = stored.settings["training"]
+        training, known = stored.settings["training"], stored.known
+        features = features_of_arrays(stored.arrays)
+        if features is not None:
+            known = Annotations.trusted(
+                known.images, known.labels, known.indptr, known.indices, known.pictures, features, known.feature_names
+            )
         scale = float(training.get("neighbors_scale", 0.0))  # models of version 0.2 have none
-        neighbors = ImageNeighbors(stored.known, scale) if scale else None
+        neighbors = ImageNeighbors(known, scale) if scale else None
         model = Model.from_arrays(stored.arrays, float(training["label_weights_scale"]), neighbors)
+        model = model.completed(known, config.balance, FeatureMap.from_arrays(stored.arrays))
         calibration = Calibration.from_arrays(stored.arrays)
-        return cls(model, stored.known, calibration and calibration.for_pairs(stored.known)), config
+        return cls(model, known, calibration and calibration.for_pairs(known)), config

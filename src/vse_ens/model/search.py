@@ -125,6 +125,8 @@ class ImageSearch:
         """What neighbors add to the scores of every image; None if the model has no neighbors."""
         if self._terms is None and self.model.neighbors is not None:
             self._terms = self.model.neighbors.all_terms(self._run)
+        if self.model.features is not None:
+            self.model.features.use_all_terms(self._run)
         return self._terms
 
     def use_scan(self, log_totals: Floats, terms: NeighborTerms | None) -> None:
@@ -133,7 +135,7 @@ class ImageSearch:
 
     def temperatures(self, images: Numbers) -> Floats:
         """Return T_i of images."""
-        return self.temperature(self.known.indptr[images + 1] - self.known.indptr[images])
+        return self.temperature(self.model.evidence(Csr(*self.known.rows(images)), images))
 
     def _totals_of(self, images: Numbers) -> Floats:
         scorer = TopKScorer(self.model, 1, temperature=self.temperature, run=self._run)
@@ -197,7 +199,7 @@ class LabelColumns:
     def __init__(self, model: Model, labels: NDArray[np.int64]) -> None:
         self.labels = labels
         self._embeddings = model.embeddings
-        self._neighbors = model.neighbors
+        self._model = model
         self._vectors = model.embeddings.label_vectors[labels]
         self._inputs: Floats | None = None
         if model.embeddings.has_context:
@@ -224,11 +226,12 @@ class LabelColumns:
             image = np.repeat(np.arange(len(images)), np.diff(rows.indptr))
             for column, weights in enumerate(self._weights):
                 scores[:, column] += np.bincount(image, weights[rows.indices], len(images)).astype(np.float32)
-        if self._neighbors is not None:
-            terms = terms or self._neighbors.terms(rows, images)
+        if self._model.neighbors is not None:
+            terms = terms or self._model.neighbors.terms(rows, images)
             for column, label in enumerate(self.labels):
                 where, values = terms.column(int(label), len(images))
                 scores[where, column] += values
+        self._model.add_features(rows, images, scores, labels=self.labels)
         return scores
 
     def known(self, images: NDArray[np.int64], known: Annotations) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -37,6 +39,7 @@ MODEL = ArtifactSpec(
     remedy="copy the model again or retrain it",
 )
 
+_FEATURE_NAMES = "feature_names"
 _SCHEMA = pa.schema([("id", pa.large_string())])
 _ARROW_MAGIC = b"ARROW1\0\0"
 # The numbers of two fields in Arrow's Message.fbs: the header of a message, and the compression of a record batch.
@@ -68,6 +71,8 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
             if known.pictures.source:
                 settings["pictures"]["source"] = known.pictures.source
             arrays |= known.pictures.arrays(known.images)
+        if known.feature_names is not None:
+            arrays[_FEATURE_NAMES] = np.frombuffer(json.dumps(known.feature_names).encode(), np.uint8)
         writer.document({"settings": settings, "counts": counts}, arrays)
         writer.arrays(arrays, finite=True)
         with writer.file(PAIRS) as file:
@@ -108,16 +113,21 @@ def _read(reader: ArtifactReader, verify: bool) -> StoredModel:
     arrays = dict(reader.arrays(ARRAYS, document["arrays"], verify=verify, finite=True))
     # Where pictures are belongs to the data, not to the model.
     pictures = {name: arrays.pop(name) for name in PICTURE_ARRAYS if name in arrays}
+    names = _feature_names(reader, arrays.pop(_FEATURE_NAMES)) if _FEATURE_NAMES in arrays else None
     return StoredModel(
         settings=document["settings"],
         arrays=arrays,
-        known=_read_known(reader, document, pictures, verify),
+        known=_read_known(reader, document, pictures, names, verify),
         card=reader.text(CARD),
     )
 
 
 def _read_known(
-    reader: ArtifactReader, document: dict[str, Any], pictures: Mapping[str, NDArray[Any]], verify: bool
+    reader: ArtifactReader,
+    document: dict[str, Any],
+    pictures: Mapping[str, NDArray[Any]],
+    names: tuple[str, ...] | None,
+    verify: bool,
 ) -> Annotations:
     counts = document["counts"]
     images = _read_ids(reader, IMAGES, "image", counts.get("images"), verify)
@@ -130,9 +140,19 @@ def _read_known(
     settings = document["settings"].get("pictures")
     try:
         where = None if settings is None else Pictures.stored(settings, images, pictures)
-        return Annotations(images, labels, pairs["indptr"], pairs["indices"], pictures=where)
+        return Annotations(images, labels, pairs["indptr"], pairs["indices"], feature_names=names, pictures=where)
     except DataError as error:
         raise reader.damaged(PAIRS, str(error)) from error
+
+
+def _feature_names(reader: ArtifactReader, text: NDArray[Any]) -> tuple[str, ...]:
+    try:
+        names = json.loads(text.tobytes())
+    except (ValueError, RecursionError):
+        names = None
+    if type(names) is not list or not all(type(name) is str for name in names):
+        raise reader.damaged(ARRAYS, f"the array {_FEATURE_NAMES!r} is not a JSON array of names")
+    return tuple(names)
 
 
 def _read_ids(reader: ArtifactReader, name: str, kind: str, count: Any, verify: bool) -> Vocabulary:

@@ -29,7 +29,7 @@ Task = Callable[[int], Any]
 TaskRunner = Callable[[Sequence[Task]], list[Any]]
 """Runs tasks and returns their results in order, as `vse_ens.run.threads.Workers.run` does."""
 TemperatureFn = Callable[[NDArray[np.int64]], Floats]
-"""The softmax temperature of each image, from its number of known labels; see `vse_ens.model.calibration`."""
+"""The softmax temperature of each image, from what is known of it; see `vse_ens.model.calibration`."""
 _VectorsFn = Callable[[NDArray[np.int64], Csr], Floats]  # from numbers and known labels
 
 
@@ -93,26 +93,28 @@ class TopKScorer:
         pairs, numbers = Csr(known.indptr, known.indices), self._model.numbers_in(known)
         return self._blocks(chosen, self._model.embeddings.vectors_given, pairs, numbers)
 
-    def of_rows(self, vectors: Floats, known: Csr, numbers: NDArray[np.integer] | None = None) -> Iterator[TopLabels]:
+    def of_rows(
+        self, vectors: Floats, known: Csr, numbers: NDArray[np.integer] | None = None, features: Any = None
+    ) -> Iterator[TopLabels]:
         """Yield the best labels of images, given one row each of ``vectors`` and ``known`` labels.
 
-        ``numbers``: the images, as in `Model.scores_of`.
+        ``numbers``, the images, and ``features``: as in `Model.scores_of`.
         """
         number_of: NumbersFn = lambda rows: None if numbers is None else numbers[rows]  # noqa: E731
-        return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known, number_of)
+        return self._blocks(np.arange(len(vectors)), lambda rows, _: vectors[rows], known, number_of, features)
 
     def _blocks(
-        self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, numbers: NumbersFn
+        self, images: NDArray[np.int64], vectors: _VectorsFn, known: Csr, numbers: NumbersFn, features: Any = None
     ) -> Iterator[TopLabels]:
         size = _TASKS_PER_BLOCK * self._rows
         for first in range(0, len(images), size):
             block = images[first : first + size]
             result = TopK.allocate(len(block), self._top)
             if len(block) <= self._rows:  # one answer waits for no worker
-                self._score(block, vectors, known, numbers, result)
+                self._score(block, vectors, known, numbers, features, result)
             else:
                 parts = [slice(start, start + self._rows) for start in range(0, len(block), self._rows)]
-                rest = (vectors, known, numbers)
+                rest = (vectors, known, numbers, features)
                 self._run([_task(self._score, block[part], *rest, result.part(part)) for part in parts])
             yield TopLabels(block, *result)
 
@@ -122,14 +124,17 @@ class TopKScorer:
         vectors: _VectorsFn,
         known: Csr,
         numbers: NumbersFn,
+        features: Any,
         result: TopK,
     ) -> None:
         rows = take_rows(*known, images)
         scores = self._products.of(vectors(images, rows))
         if not len(self._addends.weights):
             self._model.add_label_weights(rows, scores)
-        self._model.add_neighbors(rows, numbers(images), scores)
-        temperatures = self._temperature(np.diff(rows.indptr))
+        own, given = numbers(images), None if features is None else features[images]
+        self._model.add_neighbors(rows, own, scores)
+        self._model.add_features(rows, own, scores, given, less_bias=True)
+        temperatures = self._temperature(self._model.evidence(rows, own, given))
         scratch = KeyScratch.allocate(scores.shape[1])
         topk_scores(scores, self._addends, Csr(*rows), self._denied, temperatures, result, scratch)
 

@@ -8,7 +8,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vse_ens.curate.label_completion import Why
 from vse_ens.data.rules.rule_set import RuleKind
-from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP, MAX_VERDICTS
+from vse_ens.service.settings import (
+    MAX_BATCH,
+    MAX_FEATURES,
+    MAX_ID_LENGTH,
+    MAX_LABELS,
+    MAX_SUGGESTIONS,
+    MAX_TOP,
+    MAX_VERDICTS,
+)
 
 
 def doc(description: str, **more: Any) -> Meta:
@@ -25,6 +33,8 @@ Offset = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Top = Annotated[int, Meta(ge=1, le=MAX_TOP)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+# Products of them with the numbers of a model are finite.
+Feature = Annotated[float, Meta(ge=-1e15, le=1e15)]
 Kind = Literal["missing", "wrong"]
 Order = Literal["gain", "random", "verdicts"]
 
@@ -88,8 +98,8 @@ class Reason(Answer):
     labels: Annotated[list[str], doc("The known label, or a pair that counts as one; empty for other sources.")]
     share: Annotated[float, doc("Amount added to the score; all shares of a suggestion add up to its score.")]
     source: Annotated[
-        Literal["labels", "neighbors", "image", "bias"],
-        doc("Known labels, similar images that have the label, the image's own vector, or the label's frequency."),
+        Literal["labels", "neighbors", "image", "features", "frequency", "bias"],
+        doc("Known labels, similar images that have the label, the image's own vector or features, or its frequency."),
     ]
     images: Annotated[list[str] | UnsetType, doc("The most similar images that have the label.")] = UNSET
     count: Annotated[int | UnsetType, doc("Number of similar images that have the label.")] = UNSET
@@ -115,10 +125,17 @@ class ExplainResponse(Suggestion, kw_only=True):
 
 
 class AnnotateRequest(Body):
-    """Either images of the model, or the labels of images that are unknown to it."""
+    """Either images of the model, or the labels and feature vectors of images that are unknown to it."""
 
     images: Annotated[Annotated[list[Id], _BATCH] | None, doc("Images of the model.")] = None
     labels: Annotated[Annotated[list[LabelList], _BATCH] | None, doc("The labels of each image.")] = None
+    vectors: Annotated[
+        Annotated[list[Annotated[list[Feature], Meta(min_length=1, max_length=MAX_FEATURES)]], _BATCH] | None,
+        doc(
+            "The features of each image, if the model was trained with features; with `labels`, one vector per list.",
+            examples=[[[0.25, -1.5]]],
+        ),
+    ] = None
     top: Annotated[Top, doc("Maximum number of suggestions per image.")] = 5
     allow: Annotated[LabelList | None, doc("Suggest only these labels.")] = None
     deny: Annotated[LabelList | None, doc("Do not suggest these labels.")] = None
@@ -129,7 +146,7 @@ class AnnotateRequest(Body):
     @property
     def count(self) -> int:
         """Number of images in the request."""
-        return len(self.images or self.labels or ())
+        return len(self.images or self.labels or self.vectors or ())
 
     @property
     def all_labels(self) -> list[str]:
@@ -137,8 +154,13 @@ class AnnotateRequest(Body):
         return [label for labels in (*(self.labels or ()), self.allow or (), self.deny or ()) for label in labels]
 
     def __post_init__(self) -> None:
-        if (self.images is None) == (self.labels is None):
-            raise ValueError("give either images or labels")
+        if (self.images is None) == (self.labels is None and self.vectors is None):
+            raise ValueError("give either images, or labels or vectors or both")
+        if self.labels is not None and self.vectors is not None and len(self.labels) != len(self.vectors):
+            raise ValueError(f"{len(self.labels)} lists of labels and {len(self.vectors)} vectors do not match")
+        lengths = sorted({len(vector) for vector in self.vectors or ()})
+        if len(lengths) > 1:
+            raise ValueError(f"vectors must have one length, got {lengths[-1]} and {lengths[0]}")
         if self.count * self.top > MAX_SUGGESTIONS:
             raise ValueError(
                 f"{self.count} images with {self.top} suggestions each exceed the limit of {MAX_SUGGESTIONS:,}; "
@@ -149,7 +171,7 @@ class AnnotateRequest(Body):
 class AnnotatedImage(Answer):
     """One image and its suggestions."""
 
-    image: Annotated[str | None, doc("Null if only labels were given.")]
+    image: Annotated[str | None, doc("Null if labels or vectors were given.")]
     labels: KnownLabels
     suggestions: Annotated[list[Suggestion], doc("Best first.")]
 

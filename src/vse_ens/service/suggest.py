@@ -36,10 +36,12 @@ def suggest(
     deny: Collection[str] = (),
     min_confidence: float = 0.0,
     explain: bool = False,
+    vectors: Sequence[Sequence[float]] | None = None,
 ) -> list[list[Suggestion]]:
     """Suggest labels for images, under the names in force: none that an image has or that was rejected.
 
-    An image whose labels differ from those of the data is scored by the labels it has now.
+    An image whose labels differ from those of the data is scored by the labels it has now. ``vectors`` are features of
+    images that the model does not know.
     """
     if not images:
         return []
@@ -65,6 +67,8 @@ def suggest(
     def contexts(chosen: list[int]) -> list[list[str]]:
         return [images[index].context for index in chosen]
 
+    if vectors is not None:
+        options["features"] = np.array(vectors, np.float32)
     lists = [
         *(annotator.annotate_numbers(numbers(unchanged), **options) if unchanged else ()),
         *(annotator.annotate_numbers(numbers(changed), contexts(changed), **options) if changed else ()),
@@ -86,7 +90,7 @@ def annotate_images(served: ServedModel, request: AnnotateRequest) -> AnnotateRe
     """Answer a request; an `UnknownIdError` names the first unknown ID."""
     if request.images is not None:
         return _annotate(served, request, served.labels.of_images(request.images))
-    given = request.labels or []
+    given = request.labels or [[] for _ in request.vectors or ()]
     in_model = [served.labels.names.in_model(label) for labels in given for label in labels]
     served.annotator.known_.labels.numbers(in_model)
     return _annotate(served, request, [*map(served.labels.of_given, given)])
@@ -105,7 +109,7 @@ def annotate_if_fast(served: ServedModel, request: AnnotateRequest) -> AnnotateR
         if image.number is None:
             return None
     else:
-        [image] = map(served.labels.of_given, request.labels or ())
+        [image] = map(served.labels.of_given, request.labels or [[]])
     return _annotate(served, request, [image]) if served.is_fast(image) else None
 
 
@@ -119,6 +123,7 @@ def _annotate(served: ServedModel, request: AnnotateRequest, images: Sequence[Im
         deny=request.deny or (),
         min_confidence=request.min_confidence,
         explain=request.explain,
+        vectors=request.vectors,
     )
     most = None if request.all_reasons else MAX_REASONS
     results = [

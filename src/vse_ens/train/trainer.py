@@ -23,6 +23,7 @@ from vse_ens.run.pool import Pool
 from vse_ens.streams import Streams
 from vse_ens.train.backend import make_backend, read_embeddings
 from vse_ens.train.engines import RoundStats
+from vse_ens.train.feature_fit import LearnedFeatures, check_features, learn_features, with_labels
 from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.tables import check_finite, divergence
 from vse_ens.train.validation import EarlyStopping, ValidationResult, Validator, worth_refitting
@@ -50,6 +51,8 @@ class Trainer:
         pool: Pool | None = None,
         folder: Path | None = None,
     ) -> None:
+        if isinstance(data, Annotations) and data.features is not None:
+            check_features(config)
         self._backend = make_backend(config, data, workers, pool, folder)
         self._workers = workers
         self.config = self._backend.config
@@ -59,6 +62,7 @@ class Trainer:
         self._label_weights_scale = 0.0
         self._label_weights: LabelWeights | None = None
         self._neighbors_by_epoch: dict[int, ValidationResult] = {}
+        self._features_by_epoch: dict[int, LearnedFeatures] = {}
         self._prepared = self._refitting = False
         self._members: list[Embeddings] = []
         self._epoch, self._round, self._stats = 0, 0, RoundStats()
@@ -188,15 +192,40 @@ class Trainer:
         """The vectors, the label weights of all pairs, and all images as neighbors."""
         neighbors = self._neighbors
         images = ImageNeighbors(self.known, neighbors.scale) if neighbors and neighbors.scale else None
-        return Model(self.embeddings, self._final_label_weights(), self._label_weights_scale, images)
+        model = Model(self.embeddings, self._final_label_weights(), self._label_weights_scale, images)
+        learned = self._features.scores.learned if self._features else None
+        return model.balanced(self.known, self.config.balance).completed(self.known, self.config.balance, learned)
 
     @property
     def calibration(self) -> Calibration | None:
         """The map from scores to confidences, learned on held-out labels; None where none were held out."""
         if not self._validator or not self._stopping.best_epoch:
             return None
-        scales = self._label_weights_scale, self._neighbors.scale if self._neighbors else 0.0
-        return self._validator.calibration(self._best_embeddings(self._validator), *scales, self._backend.pool)
+        found = self._validator.calibration(self._best_embeddings(self._validator), *self._scales, self._backend.pool)
+        return replace(found, curves=self._features.curves) if self._features else found
+
+    @property
+    def _scales(self) -> tuple[float, float]:
+        """The scales of the label weights and of the neighbors."""
+        return self._label_weights_scale, self._neighbors.scale if self._neighbors else 0.0
+
+    @property
+    def _features(self) -> LearnedFeatures | None:
+        """What was learned from features beside the towers; None without features, or if a tower has them."""
+        best = self._stopping.best_epoch
+        if not self._validator or not best or self.known.features is None or self.config.has_features:
+            return None
+        if best not in self._features_by_epoch:
+            found = next(iter(self._features_by_epoch.values()), None)
+            found = found or learn_features(self.known, self.config.balance, self._workers)
+            model = self._validator.model(self._best_embeddings(self._validator), *self._scales)
+            self._features_by_epoch = {best: with_labels(found, self._validator, model)}
+        return self._features_by_epoch[best]
+
+    @property
+    def features_regularization(self) -> float | None:
+        """Lambda of the map from features to labels; None without it."""
+        return self._features.regularization if self._features else None
 
     @property
     def _neighbors(self) -> ValidationResult | None:

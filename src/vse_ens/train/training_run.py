@@ -32,6 +32,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.storage.atomic import reserve
 from vse_ens.train.callbacks import Callback, CallbackList
 from vse_ens.train.checkpoint import Checkpoints
+from vse_ens.train.feature_fit import refit_features
 from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 from vse_ens.train.progress import Progress
 from vse_ens.train.run_files import check_run_files, shards_folder
@@ -150,6 +151,7 @@ class TrainingRun:
             "label_weights_scale": model.label_weights_scale,
             "neighbors_scale": model.neighbors.scale if model.neighbors else 0.0,
             "label_weights_regularization": trainer.label_weights_regularization,
+            **({"features_regularization": trainer.features_regularization} if model.features else {}),
             "cpus": sorted(cpus),
         }
 
@@ -202,7 +204,7 @@ def train_added_pairs(
     generation = training["generations"] + 1
     trainer = IncrementalTrainer(
         config,
-        loaded.model.embeddings,
+        loaded.model.balanced(loaded.known, -config.balance).embeddings,
         loaded.known,
         known,
         epochs=update_epochs(config, training["best_epoch"]),
@@ -221,5 +223,11 @@ def train_added_pairs(
         completeness = calibration.completeness.for_labels(loaded.known.labels, known.labels)
         calibration = calibration.with_completeness(completeness)
     neighbors = loaded.model.neighbors and ImageNeighbors(known, loaded.model.neighbors.scale)
+    learned, features = None, loaded.model.features
+    if features is not None:
+        learned = refit_features(features, known, training["features_regularization"])
     model = Model(trainer.embeddings, weights, loaded.model.label_weights_scale, neighbors)
+    model = model.balanced(known, config.balance).completed(known, config.balance, learned)
+    if calibration is not None:
+        calibration = calibration.for_pairs(known)
     return model, calibration, {**training, "generations": generation, "cpus": cpus}

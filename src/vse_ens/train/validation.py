@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import METRICS, Config
 from vse_ens.data.annotations import Annotations, Split
+from vse_ens.data.csr import take_rows
 from vse_ens.data.features.attach import plain_features
 from vse_ens.data.splits import HeldOut, one_label_each
 from vse_ens.data.vocabulary import Vocabulary
@@ -52,6 +53,7 @@ _FIRST_NEIGHBOR_SCALE = 1.0
 MAX_SEARCH_LABELS = 3_000
 """With more labels, lambda is not searched, because that takes long. On the Open Images sample (5,390 labels) the
 search took half of the training and kept the start value for every seed."""
+_ROWS = 256
 # The search for lambda ends at one of the last label weights that were tried: only these are kept.
 KEPT_LABEL_WEIGHTS = 3
 
@@ -194,10 +196,38 @@ class Validator:
         self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float, pool: Pool | None = None
     ) -> Calibration:
         """Learn how often suggestions are right, by score, from a model that has not seen the held-out labels."""
+        return calibrate(
+            self.model(embeddings, label_weights_scale, neighbors_scale), self.data.split, self.data.features, pool
+        )
+
+    def model(self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float) -> Model:
+        """Return the model that has not seen the held-out labels."""
         label_weights = self._label_weights if label_weights_scale else None
         neighbors = ImageNeighbors(self._training_pairs, neighbors_scale) if neighbors_scale else None
         model = Model(embeddings, label_weights, label_weights_scale, neighbors)
-        return calibrate(model, self.data.split, self.data.features, pool)
+        return model.balanced(self._training_pairs, self._config.balance)
+
+    def scores_given(self, model: Model, chosen: NDArray[np.int64], rows: Csr) -> Floats:
+        """Return the scores of a model for some images of validation if they have the labels of ``rows``."""
+        embeddings = model.embeddings
+        found = []
+        for first in range(0, len(chosen), _ROWS):
+            part = chosen[first : first + _ROWS]
+            given = take_rows(*rows, np.arange(first, first + len(part)))
+            vectors = embeddings.context(*given)
+            if len(embeddings.image_vectors):
+                vectors += embeddings.own_vectors(part)
+            found.append(model.scores_of(vectors, given, self.images[part]))
+        return np.concatenate(found)
+
+    def measure(self, scores: Floats, rows: NDArray[np.int64]) -> Numbers:
+        """Return the metric of some images of validation, given their scores."""
+        place = np.zeros(len(self.images), np.int64)
+        place[rows] = np.arange(len(rows))
+        kept = np.zeros(len(self.images), np.bool_)
+        kept[rows] = True
+        found = self._measure(lambda images: scores[place[images]], kept)
+        return found[self._config.metric]
 
     def _model_scores(self, model: Model) -> ModelScores:
         train = self.data.split.train
@@ -251,9 +281,10 @@ class Validator:
         # AUC is left out: in the sum it comes from the vectors.
         return (found["recall@10"] + found["map"]) / 2
 
-    def _measure(self, scores: ScoreFn) -> dict[str, Numbers]:
-        """Return every metric, one value per validation image."""
+    def _measure(self, scores: ScoreFn, images: NDArray[np.bool_] | None = None) -> dict[str, Numbers]:
+        """Return every metric, one value per validation image, or for some ``images``."""
         train, held_out = self.data.split
+        held_out = held_out if images is None else held_out.with_pairs(images[held_out.image_numbers()])
         scorer = FunctionScorer(train.images, train.labels, scores)
         found = per_image(evaluate(scorer, train, held_out, workers=self._workers))
         found["overall"] = (found["recall@10"] + found["map"] + found["auc"]) / 3
@@ -290,11 +321,14 @@ def _means(values: dict[str, Numbers]) -> dict[str, float]:
     return {name: float(numbers.mean()) for name, numbers in values.items()}
 
 
-def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float], Numbers]) -> float:
+def hill_climb(
+    choices: tuple[float, ...], start: float, values: Callable[[float], Numbers], errors: float = 1.0
+) -> float:
     """Move from ``start`` to a better neighbor until none is better by more than chance.
 
     ``values`` returns one value per image, for the same images with every choice. A neighbor is better when the mean
-    difference exceeds its standard error. With few images the start, which did well on other data, is kept.
+    difference exceeds this number of standard ``errors``. With few images the start, which did well on other data, is
+    kept.
     """
     known: dict[int, Numbers] = {}
 
@@ -311,7 +345,7 @@ def hill_climb(choices: tuple[float, ...], start: float, values: Callable[[float
     while True:
         neighbors = [other for other in (place - 1, place + 1) if 0 <= other < len(choices)]
         best = max(neighbors, key=lambda other: gain(place, other))
-        if gain(place, best) <= 1.0:
+        if gain(place, best) <= errors:
             return choices[place]
         place = best
 

@@ -18,7 +18,6 @@ from vse_ens.data.features import read_features
 from vse_ens.data.io.columns import MAX_COLUMNS
 from vse_ens.data.io.formats import MAX_LINE_BYTES, PairsFile
 from vse_ens.data.io.records import MAX_BLANK_LINES
-from vse_ens.data.vocabulary import Vocabulary
 
 LIMIT = f"{MAX_LINE_BYTES:,} bytes"
 OVER_THE_LIMIT = MAX_LINE_BYTES + (2 << 20)
@@ -37,7 +36,7 @@ def refusal(path: Path, read: Callable[[Path], object] = Annotations.read) -> st
 
 
 def features(path: Path) -> object:
-    return read_features(path, Vocabulary.from_ids(["a", "b"], "image"))
+    return read_features(path)
 
 
 # --- only regular files ----------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def test_explains_a_label_for_an_image_and_for_labels(client: Client) -> None:
         assert sum(one["share"] for one in answer["because"]) == pytest.approx(answer["score"], rel=1e-3)
         assert answer["left_out"] is False
     owned = client.post("/api/explain", json={"image": "日本", "label": "sand"}).json()
-    assert (owned["left_out"], [one["source"] for one in owned["because"]]) == (True, ["bias"])
+    assert (owned["left_out"], [one["source"] for one in owned["because"]]) == (True, ["frequency"])
 
 
 def test_a_model_without_confidence_or_context_is_served_as_well(

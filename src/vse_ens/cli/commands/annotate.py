@@ -14,14 +14,17 @@ from vse_ens.cli.options import (
     ClusterOptions,
     CompletenessOption,
     DefuseFormulas,
+    FeaturesOption,
     LabelsOption,
     ModelDir,
+    ScoresOption,
     WriteOptions,
     load_model,
     note_unlabeled,
     parse_completeness,
     parse_labels,
     parse_or_read_labels,
+    read_table,
 )
 from vse_ens.cli.parameters import Argument, Option, given_parameters, misuse
 
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from vse_ens.annotator import Annotator
-    from vse_ens.curate.suggest import Suggestion, SuggestOptions
+    from vse_ens.curate.suggest import Suggestion, Suggestions, SuggestOptions
+    from vse_ens.data.features import FeatureTable
     from vse_ens.data.vocabulary import Vocabulary
     from vse_ens.export import SuggestedEdits
 
-Mode = Literal["images", "labels", "file", "collection"]
-"""Images of the model, a new image by its labels, or all images: to a file or to their collection."""
+Mode = Literal["images", "labels", "features", "file", "collection"]
+"""Images of the model, a new image by its labels, images by features, or all: to a file or to their collection."""
 
 _WRITE_CONFIDENCE = 0.3
 """Of labels that are written to people's files, unless given. With labels hidden from IAPR TC-12 and from scenes, it
@@ -45,17 +49,21 @@ _RESTRICTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...], str, str], ...] = (
     (("dry_run", "diff", "journal"), ("collection",), "--dry-run", "--dry-run, --diff and --journal need --write"),
     (("file_format", "prefix"), ("file", "collection"), "--format", "--format and --prefix need --all"),
     (("cluster", "address"), ("file",), "--cluster", "--cluster and --address need --all --out"),
-    (("explain",), ("images", "labels"), "--explain", "cannot be combined with --all"),
+    (("explain",), ("images", "labels", "features"), "--explain", "cannot be combined with --all"),
 )
 _COLUMNS = ("suggestion", "confidence", "hit", "score", "because of")
 
 
 def annotate(
     model: ModelDir,
-    images: Annotated[Sequence[str], Argument("IDs of images of the model.", "[IMAGE]...")] = (),
+    images: Annotated[Sequence[str], Argument("IDs of images of the model, or of --features.", "[IMAGE]...")] = (),
     *,
     labels: LabelsOption = None,
-    all_images: Annotated[bool, Option("All images of the model; needs --out or --write.", name="--all")] = False,
+    features: FeaturesOption = None,
+    scores: ScoresOption = None,
+    all_images: Annotated[
+        bool, Option("All images of the model, or of --features; needs --out or --write.", name="--all")
+    ] = False,
     out: Annotated[Path | None, Option("Output of --all: a .parquet, .csv or .jsonl file.", "FILE")] = None,
     file_format: Annotated[
         str | None,
@@ -111,7 +119,7 @@ def annotate(
 
     Example: vse annotate model img_0000001 img_0000002
     """
-    mode = _mode(images, labels, all_images, out, write)
+    mode = _mode(images, labels, all_images, out, write, by_features=bool(features or scores))
     for names, modes, option, message in _RESTRICTED:
         if mode not in modes and not given_parameters().keys().isdisjoint(names):
             raise misuse(option, message)
@@ -132,8 +140,13 @@ def annotate(
         options["only"] = only
     if per_namespace is not None:
         options["per_namespace"] = per_namespace
-    run = _Run(model, parse_completeness(completeness), options, console)
-    if mode == "images":
+    table = read_table(features, scores, console)
+    if table is not None and cluster.cluster:
+        raise misuse("--features", "cannot be combined with --cluster")
+    run = _Run(model, parse_completeness(completeness), options, console, table)
+    if mode == "features":
+        run.features(list(images))
+    elif mode == "images":
         run.images(list(images))
     elif mode == "labels":
         run.labels(parse_labels(labels or ""))
@@ -143,9 +156,15 @@ def annotate(
         run.to_collection(write, file_format, prefix, writing)
 
 
-def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None) -> Mode:
+def _mode(
+    images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None, by_features: bool
+) -> Mode:
     """Return what to annotate and where the suggestions go."""
-    if sum((bool(images), labels is not None, all_images)) != 1:
+    if by_features and labels is not None:
+        raise misuse(
+            "--labels", "cannot be combined with --features; the labels that the model knows of an image count"
+        )
+    if sum((bool(images), labels is not None, all_images)) != 1 and (images or all_images or not by_features):
         raise misuse("IMAGE", "give exactly one of IMAGE, --labels and --all")
     if all_images != (out is not None or write is not None):
         raise misuse("--all", "--all and --out FILE or --write SOURCE must be given together")
@@ -153,6 +172,8 @@ def _mode(images: Sequence[str], labels: str | None, all_images: bool, out: Path
         raise misuse("--write", "cannot be combined with --out")
     if all_images:
         return "file" if out is not None else "collection"
+    if by_features:
+        return "features"
     return "images" if images else "labels"
 
 
@@ -164,6 +185,7 @@ class _Run:
     completeness: float | dict[str, float] | None
     options: SuggestOptions
     console: Console
+    table: FeatureTable | None = None
 
     def images(self, images: list[str]) -> None:
         """Print suggestions for images of the model."""
@@ -173,6 +195,20 @@ class _Run:
         found = annotator.annotate(images, **self.options)
         if not annotator.config_.has_features:
             note_unlabeled(known, self.console, images)
+        self._print(images, found)
+
+    def features(self, images: list[str]) -> None:
+        """Print suggestions for images by their features, and by the labels that the model knows of them."""
+        annotator, table = self._load(), self.table
+        if table is None:
+            return
+        images = [_find_image(table.images, image) for image in images] or list(table.images)
+        table = table.aligned(annotator.known_.feature_names, "the file of features")
+        chosen = table.matrix[table.images.numbers(images)]
+        labels = [annotator.known_labels(image) if image in annotator.known_.images else [] for image in images]
+        self._print(images, annotator.annotate(features=chosen, labels=labels, **self.options))
+
+    def _print(self, images: Sequence[str], found: Sequence[Suggestions]) -> None:
         document, rows = [], []
         for image, suggestions in zip(images, found, strict=True):
             document.append({"image": image, "suggestions": self._json(suggestions)})
@@ -202,17 +238,18 @@ class _Run:
 
         form = file_format or format_of(out)  # fails on an unknown suffix before the model is loaded
         annotator = self._load()
-        with self.console.progress("annotating", len(annotator.known_.images), "images") as progress:
+        with self.console.progress("annotating", self._count(annotator), "images") as progress:
             written = annotator.annotate_all(
                 out,
                 form,
+                features=self.table,
                 prefix=prefix,
                 defuse_formulas=defuse_formulas,
                 progress=progress,
                 **vars(cluster),
                 **self.options,
             )
-        if not annotator.config_.has_features:
+        if not annotator.config_.has_features and self.table is None:
             note_unlabeled(annotator.known_, self.console)
         counts = asdict(written)
         rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
@@ -223,13 +260,13 @@ class _Run:
         """Add suggestions for all images to their collection."""
         collection = writing.open(source, source_format)  # fails before the model is loaded
         annotator = self._load()
-        with self.console.progress("annotating", len(annotator.known_.images), "images") as progress:
-            edits = annotator.suggested_edits(progress=progress, **self.options)
+        with self.console.progress("annotating", self._count(annotator), "images") as progress:
+            edits = annotator.suggested_edits(features=self.table, progress=progress, **self.options)
         least = self.options["min_confidence"]
         given = "" if "min_confidence" in given_parameters() else ", the default"
         rows = [("confidence", f"at least {least:g}{given}; change it with --min-confidence")]
         report = writing.write(collection, edits, self.console, prefix=prefix, rows=rows, confidences=edits.confidences)
-        if not annotator.config_.has_features:
+        if not annotator.config_.has_features and self.table is None:
             note_unlabeled(annotator.known_, self.console)
         reached = sum(len(edit.add) for edit in edits.values())
         if edits.confidences and reached * _FEW < len(edits):
@@ -255,6 +292,9 @@ class _Run:
             f"on: {shlex.join(map(str, command))} --dry-run; if more labels are missing than assumed, say so: vse "
             f"calibrate {shlex.quote(str(self.model))} --completeness 0.5"
         )
+
+    def _count(self, annotator: Annotator) -> int:
+        return len(annotator.known_.images if self.table is None else self.table.images)
 
     def _load(self) -> Annotator:
         annotator = load_model(self.model, self.console)

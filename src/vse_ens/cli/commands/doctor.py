@@ -48,6 +48,7 @@ OPTIONAL_PARTS = {
     "index": "for an approximate index of images",
     "faiss": "for vse export to a Faiss index",
     "hub": "for models on the Hugging Face Hub",
+    "pixels": "for vse embed",
     "service": "for vse serve",
     "cluster": "for training on a Ray cluster",
     "tune": "for vse tune",

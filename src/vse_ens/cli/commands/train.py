@@ -14,14 +14,17 @@ from vse_ens.cli.console import Console, duration, facts, plural
 from vse_ens.cli.errors import INTERRUPTED
 from vse_ens.cli.options import (
     ClusterOptions,
+    FeaturesOption,
     ModelDir,
     PairsFile,
     Portable,
     Reading,
+    ScoresOption,
     TrainOptions,
     Workers,
     load_model,
     note_unlabeled,
+    read_table,
     save_model,
 )
 from vse_ens.cli.parameters import Argument, Option, misuse
@@ -31,6 +34,7 @@ from vse_ens.portable import use_portable_cpu
 if TYPE_CHECKING:
     from vse_ens.annotator import Annotator
     from vse_ens.data.annotations import Annotations
+    from vse_ens.data.features import FeatureTable
     from vse_ens.data.partition.store import Partition
 
 
@@ -42,9 +46,11 @@ def train(
         bool, Option("Continue a stopped or killed run; on one kind of CPU the model is the same.")
     ] = False,
     portable: Portable = False,
-    features: Annotated[
-        Path | None,
-        Option("Image features for towers that use them: parquet or csv, the image ID first, then numbers.", "FILE"),
+    features: FeaturesOption = None,
+    scores: ScoresOption = None,
+    embed: Annotated[
+        str | None,
+        Option("Compute features of the pictures with this ONNX network, as vse embed does.", "NETWORK"),
     ] = None,
     feedback: Annotated[
         Path | None, Option("Feedback file of vse serve: accepted pairs are added, rejected pairs removed.", "FILE")
@@ -84,13 +90,25 @@ def train(
         if out.exists():
             console.note(f"the model in {out} is replaced when the training ends; give another --out to keep it")
         if reading.is_parts(pairs):
-            if features is not None or feedback is not None or reading.rules is not None:
-                raise misuse("PAIRS", "--features, --feedback and --rules need all pairs in one file")
+            if {features, scores, embed, feedback, reading.rules} != {None}:
+                raise misuse("PAIRS", "features, --feedback and --rules need all pairs in one file")
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
         else:
-            data = _read(pairs, features, feedback, reading, console)
+            data = _read(pairs, feedback, reading, console)
+            table = read_table(features, scores, console)
+            if embed is not None:
+                if table is not None:
+                    raise misuse("--embed", "cannot be combined with --features or --scores")
+                table = _embedded(pairs, data, embed, console)
+            if table is not None:
+                from vse_ens.data.features import attach_features
+
+                data = attach_features(data, table)
+            else:
+                note_unlabeled(data, console)
+            console.notes(data.notes)
         if checkpoint.exists() and not resume:
             console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
         started = time.perf_counter()
@@ -117,29 +135,30 @@ def train(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _read(pairs: Path, features: Path | None, feedback: Path | None, reading: Reading, console: Console) -> Annotations:
-    """Read pairs, apply feedback and attach image features."""
+def _read(pairs: Path, feedback: Path | None, reading: Reading, console: Console) -> Annotations:
+    """Read pairs and apply feedback."""
     data = reading.read(pairs, console)
-    if feedback is not None:
-        from vse_ens.data.cleaning import clean
-        from vse_ens.data.feedback.pairs import apply_feedback
-        from vse_ens.data.rules.store import read_rules
+    if feedback is None:
+        return data
+    from vse_ens.data.cleaning import clean
+    from vse_ens.data.feedback.pairs import apply_feedback
+    from vse_ens.data.rules.store import read_rules
 
-        if reading.rules is None:
-            data = apply_feedback(data, feedback)
-        else:
-            data = clean(data, feedback=feedback, rules=read_rules(reading.rules)).data
-    console.notes(data.notes)
-    if features is None:
-        note_unlabeled(data, console)
-    else:
-        from vse_ens.data.features.attach import read_features
+    if reading.rules is None:
+        return apply_feedback(data, feedback)
+    return clean(data, feedback=feedback, rules=read_rules(reading.rules)).data
 
-        table = read_features(features, data.images)
-        data = data.with_features(table.matrix)
-        if table.ignored:
-            console.note(f"ignored {plural(table.ignored, 'image')} of {features} without pairs")
-    return data
+
+def _embedded(pairs: Path, data: Annotations, network: str, console: Console) -> FeatureTable:
+    """Return the features of the pictures of a collection."""
+    import numpy as np
+
+    from vse_ens.cli.commands.embed import embed_pictures, open_encoder, picture_paths
+    from vse_ens.data.features import FeatureTable
+
+    paths = picture_paths(pairs, data, console)
+    with embed_pictures(paths, open_encoder(network, console), console) as vectors:
+        return FeatureTable(vectors.images, np.concatenate(list(vectors.blocks())), None)
 
 
 def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None:
@@ -201,10 +220,14 @@ def update(
     model: ModelDir,
     more: Annotated[
         Sequence[Path],
-        Argument("Files of new pairs, in any format that vse train reads, or feedback files of vse serve.", "MORE"),
-    ],
+        Argument(
+            "Files of new pairs, in any format that vse train reads, or feedback files of vse serve.", "[MORE]..."
+        ),
+    ] = (),
     *,
     out: Annotated[Path, Option("The model directory to write.", "NEW_MODEL")],
+    features: FeaturesOption = None,
+    scores: ScoresOption = None,
     portable: Portable = False,
     workers: Workers = None,
     reading: Reading,
@@ -212,8 +235,9 @@ def update(
 ) -> None:
     """Add new pairs, images and labels to a trained model.
 
-    This takes a fraction of the training time and changes existing suggestions little. Rejected pairs are ignored:
-    vse train --feedback removes them.
+    This takes a fraction of the training time and changes existing suggestions little. A model that was trained with
+    features takes those of new images, also of images without pairs. Rejected pairs are ignored: vse train --feedback
+    removes them.
 
     Example: vse update model model.feedback.sqlite --out model-2
     """
@@ -222,10 +246,18 @@ def update(
     from vse_ens.model.store import reserve_target
 
     with reserve_target(out):
+        if not more and features is scores:
+            raise misuse("MORE", "give new pairs, --features or --scores")
         inputs = [_read_new(path, reading, console) for path in more]
+        annotator = load_model(model, console)
+        table = read_table(features, scores, console)
+        if table is not None:
+            from vse_ens.data.annotations import Annotations
+            from vse_ens.data.features import attach_features
+
+            inputs.append((attach_features(Annotations.from_pairs([]), table), 0))
         joined = reduce(lambda left, right: left.joined(right), (pairs for pairs, _ in inputs))
         rejected = sum(count for _, count in inputs)
-        annotator = load_model(model, console)
         annotator.workers = workers
         before = annotator.known_
         started = time.perf_counter()
@@ -239,7 +271,7 @@ def update(
         "image": len(after.images) - len(before.images),
         "label": len(after.labels) - len(before.labels),
     }
-    if not new["pair"]:
+    if not new["pair"] and table is None:
         console.note(f"the model already has the given {plural(joined.pairs, 'pair')}; {out} is the same model")
     if rejected:
         console.note(f"ignored {plural(rejected, 'rejected pair')}; vse train --feedback removes rejected pairs")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.model.calibration import Calibration, Counts, log_totals, softmax_shares
+from vse_ens.model.calibration import KIND_SHIFT, Calibration, Counts, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.topk import row_blocks
@@ -60,16 +60,22 @@ def likely_missing(loaded: LoadedModel, top: int, progress: Callable[[int], None
 
 def _best_of(loaded: LoadedModel, images: NDArray[np.int64], top: int) -> _Candidates:
     known, calibration = loaded.known, loaded.calibration
-    counts = known.labels_per_image[images]
+    counts = loaded.evidence(images)
     scores = loaded.model.scores(images, known)
-    scores[np.repeat(np.arange(len(images)), counts), known.rows(images).indices] = -np.inf
+    scores[np.repeat(np.arange(len(images)), known.labels_per_image[images]), known.rows(images).indices] = -np.inf
     temperatures = loaded.temperature(counts)
     totals = log_totals(scores, temperatures)
     shares = softmax_shares(scores, totals[:, None], temperatures[:, None]).ravel()
-    threshold = float(-np.partition(-shares, top - 1)[top - 1]) if top < len(shares) else 0.0
-    if calibration:
-        threshold = _lowest_share(calibration, counts, scores.shape[1], threshold)
     flat = scores.ravel()
+    if calibration and (counts >> KIND_SHIFT).any():  # shares of different kinds of images do not compare
+        labels = np.arange(scores.shape[1])
+        every = calibration.probabilities_of_shares(shares.reshape(scores.shape), counts[:, None])
+        sure = calibration.confidences(every, counts[:, None], labels).ravel()
+        shares, threshold = sure, _top_value(sure, top)
+    else:
+        threshold = _top_value(shares, top)
+        if calibration:
+            threshold = _lowest_share(calibration, counts, scores.shape[1], threshold)
     numbers = np.flatnonzero((shares >= threshold) & (flat > -np.inf))
     rows = numbers // scores.shape[1]
     confidences = shares[numbers]
@@ -77,6 +83,10 @@ def _best_of(loaded: LoadedModel, images: NDArray[np.int64], top: int) -> _Candi
         probabilities = calibration.held_out_probabilities(flat[numbers], totals[rows], counts[rows])
         confidences = calibration.confidences(probabilities, counts[rows], numbers % scores.shape[1])
     return _Candidates(numbers + images[0] * scores.shape[1], flat[numbers], confidences).best(top)
+
+
+def _top_value(values: Floats, top: int) -> float:
+    return float(-np.partition(-values, top - 1)[top - 1]) if top < len(values) else 0.0
 
 
 def _lowest_share(calibration: Calibration, counts: Counts, labels: int, share: float) -> float:
@@ -87,7 +97,7 @@ def _lowest_share(calibration: Calibration, counts: Counts, labels: int, share: 
     """
     factors = calibration.expected_counts(np.ones(1, np.float32), np.unique(counts)[:, None], np.arange(labels))
     ratio = float(factors.min() / factors.max()) if factors.size and factors.max() > 0 else 0.0
-    lowest = float(calibration.probabilities_of_shares(np.array([share], np.float32))[0]) * ratio
+    lowest = float(np.interp(share, calibration.shares, calibration.values)) * ratio
     # A little lower, for rounding; the last knot before that probability is reached.
     knot = int(np.searchsorted(calibration.values, lowest * (1 - 1e-5))) - 1
     return min(share, float(calibration.shares[max(knot, 0)]))

@@ -135,7 +135,7 @@ class Auditor:
         counts = np.diff(others.indptr)
         both = np.stack([labels, controls], axis=1)
         measured = scores[rows[:, None], both].astype(np.float64)
-        temperatures = self.loaded.temperature(counts)[:, None]
+        temperatures = self.loaded.temperature(model.evidence(others, images))[:, None]
         totals = log_totals(scores, temperatures[:, 0])[:, None]
         log_shares = measured / temperatures - totals
         mistakes = -log_shares

@@ -1,5 +1,7 @@
 """Image features: reading files, and the matrix they become."""
 
-from vse_ens.data.features.attach import FeatureTable as FeatureTable
+from vse_ens.data.features.attach import attach_features as attach_features
 from vse_ens.data.features.attach import plain_features as plain_features
-from vse_ens.data.features.attach import read_features as read_features
+from vse_ens.data.features.read import FeatureTable as FeatureTable
+from vse_ens.data.features.read import read_features as read_features
+from vse_ens.data.features.read import read_scores as read_scores

@@ -1,22 +1,21 @@
-"""The matrix of image features, dense or sparse, and reading a file into one row per image."""
+"""The matrix of image features, dense or sparse, and joining it with pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vse_ens.data.arrow import GrowingArray, as_arrow, as_numpy
-from vse_ens.data.features.files import FeatureRows, Floats, as_floats, is_number, open_features
-from vse_ens.data.io.columns import choose_columns, format_names
-from vse_ens.data.io.id_index import IdIndex
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
+
+if TYPE_CHECKING:
+    from vse_ens.data.annotations import Annotations
+    from vse_ens.data.features.read import FeatureTable
 
 
 def plain_features(features: Any) -> Any:
@@ -53,137 +52,161 @@ def squared_lengths(plain: Any) -> NDArray[np.float64]:
     return np.bincount(rows, squares, minlength=plain.shape[0]).astype(np.float64, copy=False)
 
 
-class FeatureTable(NamedTuple):
-    """Image features in the order of a vocabulary of images."""
+def attach_features(data: Annotations, features: Any) -> Annotations:
+    """Return the pairs with one row of features per image; a row of zeros stands for an image without features.
 
-    matrix: Any
-    """One float32 row per image: an array, or a SciPy CSR matrix if the file lists single values."""
-    names: Sequence[str]
-    """The name of each column of the matrix."""
-    ignored: int
-    """The number of images in the file that are not in the vocabulary."""
-
-
-def read_features(path: str | Path, images: Vocabulary) -> FeatureTable:
-    """Read the features of ``images`` from a csv, tsv, txt or parquet file, gzipped or not, in one of three layouts.
-
-    - One image per row: its id, in a column with a known name or else the first, and a number in every other column.
-    - The same with one other column, of lists of numbers of the same length (parquet).
-    - One value per row, in the columns ``image``, ``feature`` and ``value``; values that are not listed are 0.
-
-    Every image must have features. Other images in the file are ignored and counted.
+    ``features`` is a `FeatureTable`, the path of a file that `read_features` reads, a mapping from image ids to
+    vectors, a data frame with one image per row, or a matrix with one row per image of ``data``. Images that only the
+    features have join the images of the data.
     """
-    file = open_features(path)
-    if len(file.columns) < 2:
-        raise DataError(f"{path} has no feature column: it has only {format_names(file.columns)}")
-    image = choose_columns(file.name, file.columns).image
-    others = [column for column in range(len(file.columns)) if column != image]
-    by_name = {file.columns[column].strip().casefold(): column for column in others}
-    rows = FeatureRows(file, image, images)
-    if by_name.keys() == {"feature", "value"}:
-        return _sparse(rows, by_name["feature"], by_name["value"])
-    if file.types is not None and len(others) == 1 and _is_list(file.types[others[0]]):
-        return _dense(rows, _list_blocks(rows, others[0]))
-    return _dense(rows, _column_blocks(rows, others))
-
-
-# --- one image per row --------------------------------------------------------------------------------------------
-
-Blocks = Iterator[tuple[NDArray[np.int64], Floats, Sequence[str]]]
-
-
-def _dense(rows: FeatureRows, blocks: Blocks) -> FeatureTable:
-    matrix, names = np.zeros((len(rows.images), 0), np.float32), list[str]()
-    row_of = np.full(len(rows.images), -1)
-    for numbers, block, block_names in blocks:
-        if not names:
-            names, matrix = list(block_names), np.zeros((len(rows.images), block.shape[1]), np.float32)
-        used = np.flatnonzero(numbers >= 0)
-        _record_rows(rows, row_of, numbers[used], rows.start + used)
-        matrix[numbers[used]] = block[used]
-    rows.check_complete(row_of >= 0)
-    return FeatureTable(matrix, names, rows.ignored)
-
-
-def _record_rows(
-    rows: FeatureRows, row_of: NDArray[np.int64], numbers: NDArray[np.int64], file_rows: NDArray[np.int64]
-) -> None:
-    """Record the row of each image; an image that occurred before, in this batch or another, is an error."""
-    before = row_of[numbers]
-    row_of[numbers] = file_rows
-    last = row_of[numbers]
-    repeated = np.flatnonzero((before >= 0) | (last != file_rows))
-    if len(repeated):
-        one = repeated[0]
-        first, second = (before[one], file_rows[one]) if before[one] >= 0 else (file_rows[one], last[one])
-        file = rows.file
+    table = feature_table(features)
+    if table is None:
+        return _with_note(data.with_features(features))
+    images, matrix = table.images, plain_features(table.matrix)
+    if not (data.images.translate(images) >= 0).any() and len(data.images) and len(images):
         raise DataError(
-            f"{file.name} has image {rows.images.id(int(numbers[one]))!r} in {file.locate(int(first))} and again in "
-            f"{file.locate(int(second))}; keep one of them"
+            f"no image of the features is in the pairs: the features have {images.id(0)!r}, the pairs "
+            f"{data.images.id(0)!r}; use the same ids in both"
         )
+    joined = data.images.joined(images)
+    known = replace(
+        data, images=joined, indptr=_spread(data.indptr, joined.translate(data.images), len(joined)), features=None
+    )
+    known = replace(known, feature_names=None if table.names is None else tuple(table.names))
+    return _with_note(
+        replace(known, features=_rows_at(matrix, joined.translate(images), len(joined))), len(data.images)
+    )
 
 
-def _column_blocks(rows: FeatureRows, indices: Sequence[int]) -> Blocks:
-    names = [rows.file.columns[index] for index in indices]
-    for numbers, columns in rows.batches():
-        yield numbers, np.stack([rows.numbers(columns, index) for index in indices], axis=1), names
+def feature_table(features: Any) -> FeatureTable | None:
+    """Return features with the ids of their images, sorted; None for a matrix, whose rows have no ids."""
+    from vse_ens.data.features.read import FeatureTable
+
+    named = named_rows(features)
+    if named is None or isinstance(named, FeatureTable):
+        return named
+    ids, names, rows = named
+    images = Vocabulary.from_ids(ids, "image")
+    if len(images) < len(ids):
+        repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
+        raise DataError(f"the features have more than one row for image {repeated!r}; keep one of them")
+    return FeatureTable(images, plain_features(rows)[np.argsort(images.numbers(ids), kind="stable")], names)
 
 
-def _list_blocks(rows: FeatureRows, index: int) -> Blocks:
-    name, width = rows.file.columns[index], None
-    for numbers, columns in rows.batches():
-        lists = columns[index]
-        if not is_number(lists.type.value_type):
-            raise DataError(f"column {name!r} of {rows.file.name} holds {lists.type}, but features are numbers")
-        lengths = as_numpy(pc.list_value_length(lists).fill_null(0))
-        width = int(lengths[0]) if width is None else width
-        other = np.flatnonzero(lengths != width)
-        if len(other):
-            raise rows.error(
-                other[0], f"has {lengths[other[0]]} numbers in column {name!r} where row 1 has {width}; fix it"
+def named_rows(features: Any) -> FeatureTable | tuple[list[str], list[str] | None, Any] | None:
+    """Return the ids of images, the names of columns and the rows of features, as given; None if they have no ids."""
+    from vse_ens.data.features.read import FeatureTable, read_features
+
+    if isinstance(features, FeatureTable):
+        return features
+    if isinstance(features, str | Path):
+        return read_features(features)
+    if isinstance(features, Mapping):
+        return list(features), None, _stacked(list(features.values()))
+    if isinstance(features, list | tuple | np.ndarray) or hasattr(features, "tocsr"):
+        return None
+    return _from_frame(features)
+
+
+def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
+    """Return the features of ``images`` that several data sets have; where two have them, those of the later one."""
+    parts = [one for one in parts if one.features is not None]
+    if not parts:
+        return None
+    from vse_ens.data.features.read import FeatureTable
+
+    found: Any = None
+    for one in parts:
+        table = FeatureTable(one.images, plain_features(one.features), one.feature_names)
+        matrix = table.aligned(parts[0].feature_names, "the new data").matrix
+        if matrix.shape[1] != parts[0].features.shape[1]:
+            raise DataError(
+                f"features must have the same columns as before, got {matrix.shape[1]:,} and not "
+                f"{parts[0].features.shape[1]:,}"
             )
-        if not width:
-            raise DataError(f"column {name!r} of {rows.file.name} holds empty lists; each needs a number")
-        names = [f"{name}[{number}]" for number in range(width)]
-        block = as_floats(lists.flatten()).reshape(len(lists), width)
-        rows.check_finite(block, names)
-        yield numbers, block, names
+        at = images.translate(one.images)
+        if found is None:
+            found = _rows_at(matrix, at, len(images))
+            found = found.copy() if found is matrix else found
+            continue
+        if isinstance(found, np.ndarray) != isinstance(matrix, np.ndarray):
+            raise DataError("features must be dense or sparse as before; convert them")
+        given = np.flatnonzero(squared_lengths(matrix))
+        if isinstance(found, np.ndarray):
+            found[at[given]] = matrix[given]
+            continue
+        kept = np.ones(len(images), np.float32)
+        kept[at[given]] = 0
+        from scipy.sparse import diags_array
+
+        found = plain_features(
+            diags_array(kept, format="csr") @ found + _rows_at(matrix[given], at[given], len(images))
+        )
+        found.eliminate_zeros()
+    return found
 
 
-# --- one value per row --------------------------------------------------------------------------------------------
+def _with_note(data: Annotations, before: int | None = None) -> Annotations:
+    """Return the same data with a note on images without features and on those that only the features have."""
+    missing = int(np.count_nonzero(squared_lengths(data.features) == 0))
+    added = len(data.images) - before if before is not None else 0
+    notes = [f"{missing:,} of {len(data.images):,} images have no features"] if missing else []
+    notes += [f"{added:,} images have features and no pairs"] if added else []
+    return replace(data, notes=(*data.notes, *notes))
 
 
-def _sparse(rows: FeatureRows, feature: int, value: int) -> FeatureTable:
+def _stacked(rows: Sequence[Any]) -> Any:
+    lengths = {np.shape(row) for row in rows}
+    if len(lengths) != 1 or len(next(iter(lengths))) != 1:
+        shown = " and ".join(sorted(map(str, lengths))[:2]) or "none"
+        raise DataError(f"the vectors of features must have one length, got shapes {shown}")
+    return np.stack([np.asarray(row) for row in rows])
+
+
+def _from_frame(frame: Any) -> tuple[list[str], list[str], Any]:
+    """Return image ids, column names and numbers of a data frame: columns of numbers, or one of lists."""
+    import narwhals.stable.v2 as nw
+
+    from vse_ens.data.io.columns import choose_columns
+
+    try:
+        table = nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
+        raise DataError(
+            "features must be a FeatureTable, a path, a mapping from ids to vectors, a data frame or a matrix, got "
+            f"{type(frame).__name__}"
+        ) from None
+    names = table.column_names
+    if len(names) < 2:
+        raise DataError(f"a frame of features needs an image column and columns of numbers, got {', '.join(names)}")
+    image = choose_columns("the frame of features", names).image
+    ids = [str(one) for one in table.column(image).to_pylist()]
+    others = [n for n in range(len(names)) if n != image]
+    columns = [table.column(n).to_numpy() for n in others]
+    if len(others) == 1 and columns[0].dtype == object:
+        return ids, [], _stacked(list(columns[0]))
+    wrong = next((names[n] for n, one in zip(others, columns, strict=True) if one.dtype.kind not in "fiub"), None)
+    if wrong is not None:
+        raise DataError(f"column {wrong!r} of the features does not hold numbers; drop it or convert it")
+    return ids, [names[n] for n in others], np.stack(columns, axis=1)
+
+
+def _spread(indptr: NDArray[np.int64], at: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Return ``indptr`` for more rows: row n of the old ones is row ``at[n]``, which ascends; the others are empty."""
+    counts = np.zeros(rows + 1, np.int64)
+    counts[at + 1] = np.diff(indptr)
+    return np.cumsum(counts)
+
+
+def _rows_at(matrix: Any, at: NDArray[np.int64], rows: int) -> Any:
+    """Return a matrix with ``rows`` rows, row n of ``matrix`` at ``at[n]``, which ascends, and zeros elsewhere."""
+    if isinstance(matrix, np.ndarray):
+        if rows == len(at):
+            return matrix
+        spread = np.zeros((rows, matrix.shape[1]), np.float32)
+        spread[at] = matrix
+        return spread
     from scipy.sparse import csr_array
 
-    features = IdIndex("feature")
-    image_numbers, feature_numbers = GrowingArray(np.int64), GrowingArray(np.int64)
-    values = GrowingArray(np.float32)
-    for numbers, columns in rows.batches():
-        used = np.flatnonzero(numbers >= 0)
-        image_numbers.extend(numbers[used])
-        feature_numbers.extend(features.numbers(rows.ids(columns, feature).take(as_arrow(used))))
-        values.extend(rows.numbers(columns, value)[used])
-    rows.check_complete(np.bincount(image_numbers.view(), minlength=len(rows.images)) > 0)
-    vocabulary, new_feature = features.finish()
-    entries = (image_numbers.release(), new_feature[feature_numbers.release()].astype(np.int64))
-    matrix = csr_array((values.release(), entries), shape=(len(rows.images), len(vocabulary)))
-    matrix.sum_duplicates()  # older versions of SciPy keep them
-    if matrix.nnz < len(entries[0]):
-        image, column = _first_repeated(*entries)
-        raise DataError(
-            f"{rows.file.name} has more than one value for feature {vocabulary.id(column)!r} of image "
-            f"{rows.images.id(image)!r}; keep one of them"
-        )
-    return FeatureTable(matrix, list(vocabulary), rows.ignored)
-
-
-def _first_repeated(images: NDArray[np.int64], features: NDArray[np.int64]) -> tuple[int, int]:
-    order = np.lexsort((features, images))
-    same = (np.diff(images[order]) == 0) & (np.diff(features[order]) == 0)
-    one = order[int(np.argmax(same))]
-    return int(images[one]), int(features[one])
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    indptr = _spread(matrix.indptr.astype(np.int64), at, rows)
+    return csr_array((matrix.data, matrix.indices, indptr), shape=(rows, matrix.shape[1]))

@@ -12,8 +12,8 @@ from vse_ens.errors import ConfigError, DataError
 
 # In order of preference, without case, spaces or punctuation.
 _IMAGE_NAMES = (
-    "image", "imageid", "imagename", "imagefile", "images", "img", "imgid", "photo", "photoid", "picture", "pictureid",
-    "file", "filename", "filepath", "path", "item", "itemid", "id",
+    "image", "imageid", "imagename", "imagefile", "imagepath", "images", "img", "imgid", "photo", "photoid", "picture",
+    "pictureid", "file", "filename", "filepath", "path", "item", "itemid", "id",
 )  # fmt: skip
 _LABEL_NAMES = (
     "label", "labels", "labelname", "labelid", "tag", "tags", "tagname", "keyword", "keywords", "concept", "concepts",
@@ -74,6 +74,11 @@ def choose_columns(source: str, names: Sequence[str], image: Column = None, labe
     note = f"used column {names[image_index]!r} for images and {names[label_index]!r} for labels"
     notes = (note,) if guessed else ()
     return ColumnChoice(image_index, label_index, notes, tuple(names))
+
+
+def is_image_name(name: str) -> bool:
+    """Return whether a column of this name holds image ids."""
+    return _find_known([name], _IMAGE_NAMES) is not None
 
 
 def has_known_names(names: Sequence[str]) -> bool:

@@ -106,7 +106,7 @@ def detect_format(path: str | Path, requested: FormatName | None = None) -> Pair
     path = Path(path)
     if requested is not None and requested not in get_args(FormatName):
         raise ConfigError(f"format must be one of {', '.join(get_args(FormatName))}, got {requested!r}")
-    _check_exists(path)
+    check_exists(path)
     file = _by_suffix(path) if requested is None else PairsFile(path, requested, _starts_with(path, _GZIP))
     head, _ = file.head()
     if not head.removeprefix(BOM).strip():
@@ -115,7 +115,8 @@ def detect_format(path: str | Path, requested: FormatName | None = None) -> Pair
     return file
 
 
-def _check_exists(path: Path) -> None:
+def check_exists(path: Path) -> None:
+    """Raise unless a path is a regular file."""
     try:
         if path.is_dir():
             raise DataError(f"{path} is a folder; name a file in it")

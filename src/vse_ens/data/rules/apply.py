@@ -53,7 +53,8 @@ def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None 
     renamed = np.array([name != label for name, label in zip(names, data.labels, strict=True)], np.bool_)
     count = int(renamed[data.indices].sum())
     note = f"rules replaced the label of {count:,} pairs and added {len(added):,} implied pairs"
-    result = replace(result, features=data.features, pictures=data.pictures, notes=(*data.notes, note))
+    result = replace(result, features=data.features, feature_names=data.feature_names, pictures=data.pictures)
+    result = replace(result, notes=(*data.notes, note))
     return AppliedRules(result, order >= len(given), count)
 
 

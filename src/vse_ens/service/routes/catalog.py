@@ -18,7 +18,7 @@ from vse_ens.service.learning import confidence_state
 from vse_ens.service.models import ServedModel
 from vse_ens.service.operations import Operations, encoded
 from vse_ens.service.schemas import Limit
-from vse_ens.service.settings import MAX_BATCH, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
+from vse_ens.service.settings import MAX_BATCH, MAX_FEATURES, MAX_ID_LENGTH, MAX_LABELS, MAX_SUGGESTIONS, MAX_TOP
 from vse_ens.service.source_archive import reason_against
 from vse_ens.service.state import Service
 from vse_ens.service.suggest import shown_reasons
@@ -69,6 +69,7 @@ async def model(service: Service, served: ServedModel, key: Key | None) -> schem
             "batch": MAX_BATCH,
             "suggestions": MAX_SUGGESTIONS,
             "labels": MAX_LABELS,
+            "features": MAX_FEATURES,
             "body_bytes": settings.limits.body_bytes,
         },
     )

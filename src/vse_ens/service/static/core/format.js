@@ -38,6 +38,7 @@ export const signed = (share) => `${share < 0 ? "−" : "+"}${Math.abs(share).to
 export function reasonName(reason) {
   if (reason.labels.length) return reason.labels.join(" with ");
   if (reason.source === "neighbors") return `${reason.count} similar image${reason.count === 1 ? "" : "s"}`;
+  if (reason.source === "features") return "what the image shows";
   return reason.source === "image" ? "the image itself" : "its frequency";
 }
 
@@ -56,7 +57,7 @@ export const reasonsSentence = (reasons) =>
  * @param {number} [most]
  */
 export function strongest(reasons, most = 4) {
-  const evident = (/** @type {import("./api.js").Reason} */ reason) => reason.labels.length || reason.source === "neighbors";
+  const evident = (/** @type {import("./api.js").Reason} */ reason) => reason.labels.length || ["neighbors", "features"].includes(reason.source);
   const named = reasons.filter((reason) => evident(reason) && Math.abs(reason.share) >= 0.05);
   return (named.length ? named : reasons).slice(0, most);
 }

@@ -1,0 +1,338 @@
+"""Learn what the features of images say about their labels, in closed form, and how much it counts.
+
+The map is a ridge regression from features of length 1 to labels. One eigendecomposition of the Gram matrix serves
+every lambda, and each image is predicted by a fit without it: with P the centered features in the basis of eigenvectors
+and D = 1 / (eigenvalues + lambda), the leverage of image i is h_i = sum_k P_ik^2 D_k + 1 / n. All choices are made by
+such predictions: lambda, the power of similarities and the share of neighbors for images without labels; the factors
+for images with labels, to whose scores features are added, on the held-out labels of validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
+from vse_ens.data.features.attach import plain_features, squared_lengths
+from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.errors import ConfigError, DataError
+from vse_ens.evaluate.calibrate import cold_curve, cold_temperature, held_out_curve
+from vse_ens.evaluate.metrics import Numbers, per_image
+from vse_ens.evaluate.rank import FunctionScorer, evaluate
+from vse_ens.kernels.arrays import Csr
+from vse_ens.model.blas import one_thread
+from vse_ens.model.calibration import BOTH, FEATURES, Curve
+from vse_ens.model.embeddings import Floats
+from vse_ens.model.feature_scores import (
+    Factors,
+    FeatureMap,
+    FeatureScores,
+    chosen_evenly,
+    label_factors,
+    unit_rows,
+)
+from vse_ens.model.model import Model, log_frequencies
+from vse_ens.streams import Streams
+from vse_ens.train.validation import Validator, hill_climb
+
+Doubles = NDArray[np.float64]
+
+# Images whose left-out predictions choose lambda and factors, and fit the confidences.
+_MAX_IMAGES = 5_000
+_MAX_SCORES = 4_000_000
+_FEWEST_IMAGES = 3
+_FEWEST_TARGETS = 20
+# A choice is better if the mean difference exceeds half of its standard error.
+_ERRORS = 0.5
+_BLOCK = 16_384
+# Lambda, relative to the mean eigenvalue.
+_LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+_FIRST_LAMBDA = 0.3
+_POWERS = (5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0)
+_FIRST_POWER = 20.0
+# Factors of neighbors relative to those of the map.
+_SHARES = (0.0, 0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
+_FIRST_SHARE = 0.1
+
+
+class _Hybrid(NamedTuple):
+    """How features count for images with labels."""
+
+    weight: float
+    """The factor of the map, in units of that of images without labels."""
+    decay: float
+    share: float
+    """The factor of neighbors, in units of that of the map."""
+    prior: float
+
+
+_CHOICES = {
+    "weight": (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0),
+    "decay": (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5),
+    "share": _SHARES,
+    "prior": (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0),
+}
+
+
+class LearnedFeatures(NamedTuple):
+    """What was learned from features: the scores, and the curves of images with features."""
+
+    scores: FeatureScores
+    curves: dict[int, Curve]
+    regularization: float
+
+
+def check_features(config: Config) -> None:
+    """Raise a ConfigError if a configuration would ignore features."""
+    if config.has_features:
+        return
+    if not config.has_context:
+        tower = "id+features" if config.has_ids else "features"
+        more = f", or tower {tower}" if config.engine != "serial" else ""
+        raise ConfigError(
+            f"tower {config.tower} cannot use image features; use the preset context{more}, or leave the features out"
+        )
+    if not config.validate:
+        raise ConfigError(
+            "how much image features count is chosen on held-out labels; set validate, use tower context+features, or "
+            "leave the features out"
+        )
+
+
+def images_with_both(known: Annotations) -> NDArray[np.int64]:
+    """Return the images with labels and features, from which features are learned."""
+    has = squared_lengths(plain_features(known.features)) > 0
+    both = np.flatnonzero(has & (known.labels_per_image > 0))
+    if len(both) < _FEWEST_IMAGES:
+        raise DataError(
+            f"only {len(both)} of {len(known.images):,} images have both labels and features, too few to learn from; "
+            "check that both use the same image ids"
+        )
+    return both
+
+
+class Ridge:
+    """The ridge regression of some images, for any lambda."""
+
+    def __init__(self, known: Annotations, images: NDArray[np.int64]) -> None:
+        self.known, self.images = known, images
+        self.factors = label_factors(known)
+        features = plain_features(known.features)
+        self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(features[chosen])
+        columns = self._rows(images[:1]).shape[1]
+        count, labels = len(images), len(known.labels)
+        self.sums, gram = np.zeros(columns), np.zeros((columns, columns))
+        products = np.zeros((labels, columns))
+        self.squares = np.zeros(columns)
+        with one_thread():
+            for first in range(0, count, _BLOCK):
+                chosen = images[first : first + _BLOCK]
+                rows, targets = self._rows(chosen), _indicator(known, chosen)
+                if isinstance(rows, np.ndarray):
+                    exact = rows.astype(np.float64)
+                    gram += exact.T @ exact
+                    self.squares += (exact != 0).sum(axis=0)
+                else:
+                    exact = rows.astype(np.float64)
+                    gram += (exact.T @ exact).toarray()
+                    self.squares += np.bincount(exact.indices, minlength=columns)
+                self.sums += np.asarray(exact.sum(axis=0)).ravel()
+                found = targets.T @ exact
+                products += found if isinstance(found, np.ndarray) else found.toarray()
+            self.is_dense = isinstance(rows, np.ndarray)
+            self.mean = self.sums / count
+            self.label_means = known_means(known, images)
+            gram -= count * np.outer(self.mean, self.mean)
+            values, self.vectors = np.linalg.eigh(gram)
+            products -= count * np.outer(self.label_means, self.mean)
+            self.products = products @ self.vectors  # labels x eigenvectors
+        self.values = np.maximum(values, 0.0)
+        self.unit = float(self.values.sum()) / max(1, min(count - 1, columns))
+
+    def rotated(self, images: NDArray[np.int64]) -> Doubles:
+        """Return P, the centered features of images in the basis of eigenvectors."""
+        rows = self._rows(images)
+        with one_thread():
+            return np.asarray(rows @ self.vectors - self.mean @ self.vectors, np.float64)
+
+    def left_out(self, rotated: Doubles, images: NDArray[np.int64], regularization: float) -> Floats:
+        """Return the predictions for images by fits without them, each label times its factor."""
+        inverse = 1.0 / (self.values + regularization * self.unit)
+        with one_thread():
+            scores = (rotated * inverse) @ self.products.T + self.label_means
+        leverages = np.square(rotated) @ inverse + 1.0 / len(self.images)
+        row, label = _entries(self.known, images)
+        scores[row, label] -= leverages[row]
+        scores /= np.maximum(1.0 - leverages, 1e-6)[:, None]
+        return np.asarray(scores * self.factors, np.float32)
+
+    def solve(self, regularization: float) -> FeatureMap:
+        """Return the map, with factors of 1."""
+        inverse = 1.0 / (self.values + regularization * self.unit)
+        with one_thread():
+            weights = (self.products * inverse) @ self.vectors.T
+        bias = self.label_means - weights @ self.mean
+        leverages = np.zeros(len(self.known.images), np.float32)
+        for first in range(0, len(self.images), _BLOCK):
+            chosen = self.images[first : first + _BLOCK]
+            found = np.square(self.rotated(chosen)) @ inverse + 1.0 / len(self.images)
+            leverages[chosen] = np.minimum(found, 1.0 - 1e-6)
+        center = self.mean if self.is_dense else np.log((1 + len(self.images)) / (1 + self.squares))
+        return FeatureMap(
+            np.ascontiguousarray(weights * self.factors[:, None], np.float32),
+            (bias * self.factors).astype(np.float32),
+            center.astype(np.float32),
+            leverages,
+            Factors(1.0, 0.0, _FIRST_POWER),
+        )
+
+
+def known_means(known: Annotations, images: NDArray[np.int64]) -> Doubles:
+    """Return the share of ``images`` with each label."""
+    return np.asarray(np.bincount(known.rows(images).indices, minlength=len(known.labels)) / len(images), np.float64)
+
+
+def _entries(known: Annotations, images: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    rows = known.rows(images)
+    return np.repeat(np.arange(len(images)), np.diff(rows.indptr)), rows.indices
+
+
+def _indicator(known: Annotations, images: NDArray[np.int64]) -> Any:
+    from scipy.sparse import csr_array
+
+    rows = known.rows(images)
+    return csr_array((np.ones(len(rows.indices)), rows.indices, rows.indptr), (len(images), len(known.labels)))
+
+
+def learn_features(known: Annotations, balance: float = 0.0, workers: int | None = None) -> LearnedFeatures:
+    """Learn from images with labels and features; factors are chosen for images without labels.
+
+    The scores of such an image are scaled to log probabilities: a softmax of temperature 1 fits them best.
+    """
+    both = images_with_both(known)
+    ridge = Ridge(known, both)
+    sample = chosen_evenly(both, max(200, min(_MAX_IMAGES, _MAX_SCORES // len(known.labels))))
+    rotated, truth = ridge.rotated(sample), _part(known, sample)
+
+    def measured(scores: Floats) -> Numbers:
+        scorer = FunctionScorer(truth.images, truth.labels, lambda rows: scores[rows])
+        found = per_image(evaluate(scorer, _empty(truth), truth, workers=workers))
+        return (found["recall@10"] + found["map"]) / 2
+
+    regularization = hill_climb(
+        _LAMBDAS, _FIRST_LAMBDA, lambda one: measured(ridge.left_out(rotated, sample, one)), _ERRORS
+    )
+    mapped = ridge.left_out(rotated, sample, regularization)
+    scores = FeatureScores(known, ridge.solve(regularization))
+    by_power: dict[float, Floats] = {}
+
+    def neighbors(power: float) -> Floats:
+        if power not in by_power:
+            one = scores.with_factors(scores.learned.factors._replace(power=power))
+            by_power[power] = _dense(one.neighbor_terms(sample), len(known.labels))
+        return by_power[power]
+
+    power = hill_climb(_POWERS, _FIRST_POWER, lambda one: measured(neighbors(one) + np.float32(0.1) * mapped), _ERRORS)
+    share = hill_climb(
+        _SHARES, _FIRST_SHARE, lambda one: measured(mapped + np.float32(one) * neighbors(power)), _ERRORS
+    )
+    sums = mapped + np.float32(share) * neighbors(power)
+    scale = 1.0 / cold_temperature(sums, truth)
+    factors = Factors(*np.array([scale, scale * share, power, 0, 0, 0, 0], np.float32).tolist())
+    found = np.float32(factors.cold_map) * mapped + np.float32(factors.cold_neighbors) * neighbors(power)
+    found -= np.float32(balance) * log_frequencies(known)
+    cold = cold_curve(found, truth)
+    return LearnedFeatures(scores.with_factors(factors), {FEATURES: cold}, regularization)
+
+
+def refit_features(scores: FeatureScores, known: Annotations, regularization: float) -> FeatureMap:
+    """Learn the map again from more pairs or features, with the same lambda and factors."""
+    learned = Ridge(known, images_with_both(known)).solve(regularization)
+    return replace(learned, factors=scores.learned.factors)
+
+
+def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) -> LearnedFeatures:
+    """Return the scores with the factors that suit images with labels and features, and the curve of such images.
+
+    ``model`` has not seen the held-out labels of the validation images. It scores them by all other labels, by two, and
+    by one: the fewer are known, the more features count.
+    """
+    scores, known, streams = learned.scores, validator.data.split.train, Streams(0).child("known-labels")
+    chosen = np.flatnonzero(scores.present[validator.images])
+    if len(chosen) < _FEWEST_TARGETS:
+        return learned
+    factors, frequencies = scores.learned.factors, log_frequencies(scores.known)
+    mapped = scores.map_scores(validator.images[chosen])
+    terms = _dense(scores.neighbor_terms(validator.images[chosen]), mapped.shape[1])
+    shown = [_some(known, chosen, count, streams.child(str(count))) for count in (1, 2, len(known.labels))]
+    own = [validator.scores_given(model, chosen, rows) for rows in shown]
+
+    def total(at: _Hybrid, part: int) -> Floats:
+        counts = np.maximum(np.diff(shown[part].indptr), 1)
+        found = mapped + np.float32(at.share) * terms
+        found *= (at.weight * factors.cold_map * counts**-at.decay).astype(np.float32)[:, None]
+        found += own[part]
+        found -= np.float32(at.prior) * frequencies
+        return found
+
+    def measured(at: _Hybrid) -> Numbers:
+        return np.concatenate([validator.measure(total(at, part), chosen) for part in range(len(shown))])
+
+    best = _Hybrid(1.0, 0.5, factors.cold_neighbors / factors.cold_map, 0.0)
+    for name, choices in (*_CHOICES.items(), *_CHOICES.items()):
+        every = tuple(sorted({*choices, getattr(best, name)}))
+        best = best._replace(
+            **{name: hill_climb(every, getattr(best, name), partial(_with, measured, best, name), _ERRORS)}
+        )
+    weight = best.weight * factors.cold_map
+    chosen_factors = np.array([weight, weight * best.share, best.decay, best.prior], np.float32).tolist()
+    curve = held_out_curve(
+        np.concatenate([total(best, part) for part in range(len(shown))]),
+        np.concatenate([np.diff(rows.indptr) for rows in shown]),
+        _repeated(known.rows(chosen), len(shown)),
+        np.tile(validator.data.split.test.indices[chosen].astype(np.int64), len(shown)),
+    )
+    both = scores.with_factors(Factors(*factors[:3], *chosen_factors))
+    return learned._replace(scores=both, curves={**learned.curves, BOTH: curve})
+
+
+def _with(measured: Callable[[_Hybrid], Numbers], at: _Hybrid, name: str, value: float) -> Numbers:
+    return measured(at._replace(**{name: value}))
+
+
+def _some(known: Annotations, images: NDArray[np.int64], count: int, stream: Streams) -> Csr:
+    """Return at most ``count`` labels of each image, chosen at random."""
+    indptr, indices = known.rows(images)
+    row = np.repeat(np.arange(len(images)), np.diff(indptr))
+    order = np.lexsort((stream.words(len(indices)), row))
+    kept = np.sort(order[np.arange(len(indices)) - indptr[row] < count])
+    return Csr(np.concatenate([[0], np.cumsum(np.minimum(np.diff(indptr), count))]), indices[kept])
+
+
+def _repeated(rows: Csr, times: int) -> Csr:
+    counts = np.tile(np.diff(rows.indptr), times)
+    return Csr(np.concatenate([[0], np.cumsum(counts)]), np.tile(rows.indices, times))
+
+
+def _dense(terms: Any, labels: int) -> Floats:
+    """Return neighbor terms as a matrix."""
+    found = np.zeros((len(terms.labels.indptr) - 1, labels), np.float32)
+    found[np.repeat(np.arange(len(found)), np.diff(terms.labels.indptr)), terms.labels.indices] = terms.values
+    return found
+
+
+def _part(known: Annotations, images: NDArray[np.int64]) -> Annotations:
+    names = Vocabulary.trusted(known.images.arrow.take(images), known.images.kind)
+    return Annotations.trusted(names, known.labels, *known.rows(images))
+
+
+def _empty(like: Annotations) -> Annotations:
+    return Annotations.trusted(
+        like.images, like.labels, np.zeros(len(like.images) + 1, np.int64), np.empty(0, np.int32)
+    )
