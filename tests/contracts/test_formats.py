@@ -38,21 +38,15 @@ def photos(folder: Path, table: Table) -> Path:
     return folder
 
 
-def yolo(folder: Path, table: Table) -> Path:
-    return made.yolo(folder, {image.removeprefix("images/train/"): labels for image, labels in table.items()})
-
-
 FLAT: Table = {"a.jpg": ["beach", "sea"], "d/b.jpg": ["sea"]}
 # The function that makes a source, and what it holds.
 FORMATS: dict[str, tuple[Callable[[Path, Table], Path], Table]] = {
     "coco": (made.coco, made.IMAGES),
     "label-studio": (made.label_studio, made.IMAGES),
-    "voc": (made.voc, made.IMAGES),
     "lightroom": (made.lightroom, TREE),
     "digikam": (made.digikam, TREE),
     "darktable": (made.darktable, TREE),
     "imagefolder": (made.imagefolder, made.IMAGES),
-    "yolo": (yolo, {f"images/train/{image}": labels for image, labels in FLAT.items()}),
     "txt-tags": (txt_tags, FLAT),
     "folders": (class_folders, {"sand/b.jpg": ["sand"], "sea/a.jpg": ["sea"]}),
     "photos": (photos, FLAT),

@@ -393,7 +393,7 @@ def test_a_split_for_xmc_has_the_same_numbers_of_labels(tmp_path: Path) -> None:
     [
         ("a.doc", None, r"a\.doc has none of the suffixes \.parquet, \.csv"),
         ("a.csv", "parquet", r"a\.csv must end in \.parquet"),
-        ("a", "word", "format must be one of parquet, csv, tsv, jsonl, .*recbole, xmc.*, got 'word'"),
+        ("a", "word", "format must be one of parquet, csv, tsv, jsonl, .*recbole, .*xmc.*, got 'word'"),
         ("a", "coco", "coco is only read; write one of parquet, csv, tsv, jsonl, lenskit, movielens, recbole, xmc$"),
     ],
 )

@@ -73,3 +73,21 @@ class TestHydrus(FormatContract):
 
     def make(self, folder: Path) -> Path:
         return made.hydrus(folder, self.expected)
+
+
+class TestVoc(FormatContract):
+    name = "voc"
+    expected = made.IMAGES
+
+    def make(self, folder: Path) -> Path:
+        return made.voc(folder, self.expected)
+
+
+class TestYolo(FormatContract):
+    name = "yolo"
+    expected = {"images/train/a.jpg": ["beach", "sea"], "images/train/d/b.jpg": ["sea"]}  # noqa: RUF012
+
+    def make(self, folder: Path) -> Path:
+        return made.yolo(
+            folder, {image.removeprefix("images/train/"): labels for image, labels in self.expected.items()}
+        )

@@ -140,6 +140,8 @@ FILES = {
     "movielens, 100k": ("u.data", "1\t10\t4\t5\n"),
     "xmc": ("trn_X_Y.txt", "2 30\n10:1 20:1\n10:1\n"),
     "cvat": ("annotations.xml", '<?xml version="1.0"?>\n<annotations>\n  <version>1.1</version>\n</annotations>'),
+    "voc": ("Annotations/a.xml", "<annotation><filename>a.jpg</filename></annotation>"),
+    "yolo": ("data.yaml", "train: images\nnames: [cat]\n"),
     "hydrus": ("client.db", "SQLite format 3\0"),
     "hydrus, an answer of its API": ("metadata.json", '{"metadata": [{"tags": {"6c": {"storage_tags": {}}}}]}'),
     "xmc, libsvm": ("a.svm", "1,5 1:0.5 7:1\n5 2:1\n"),
@@ -150,6 +152,7 @@ FILES = {
 @pytest.mark.parametrize("kind", FILES)
 def test_a_missing_plugin_is_named(kind: str, tmp_path: Path) -> None:
     name, text = FILES[kind]
+    (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
     form = kind.partition(",")[0]
     for path in (tmp_path, tmp_path / name):

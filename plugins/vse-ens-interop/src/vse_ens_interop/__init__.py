@@ -1,1 +1,1 @@
-"""Data of CVAT, Hydrus, RecBole, LensKit, MovieLens and the XMC repository, as plug-ins for `vse_ens.collections`."""
+"""Data of data sets and recommenders in the formats of other programs, as plug-ins for `vse_ens.collections`."""

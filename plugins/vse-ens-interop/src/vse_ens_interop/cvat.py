@@ -14,8 +14,8 @@ from pathlib import Path
 from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, read_bytes, relative_id
-from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
 from vse_ens.errors import DataError
+from vse_ens_interop.xml_text import New, Node, XmlEditor, root_children
 
 _FILE = "annotations.xml"
 

@@ -27,6 +27,7 @@ GROUP = "vse_ens.collections"
 
 _HEAD_BYTES = 1 << 16
 _NAMES = 4_000
+_LOOKED_AT = 100  # files of a folder in which a format of a missing plug-in is looked for
 _KINDS = ("folder", "database", "json", "xml", "yaml", "text")
 
 
@@ -90,12 +91,10 @@ def _built_in(name: str, *kinds: str, module: str = "") -> Format:
 SPECIFIC = (
     _built_in("coco", "folder", "json"),
     _built_in("label-studio", "json"),
-    _built_in("voc"),
     _built_in("lightroom", "database"),
     _built_in("digikam", "database"),
     _built_in("darktable", "folder", "database"),
     _built_in("imagefolder", "folder", "json"),
-    _built_in("yolo", "folder", "yaml"),
 )
 GENERAL = (_built_in("txt-tags"), _built_in("folders", module="class_folders"), _built_in("photos"))
 
@@ -108,6 +107,8 @@ _INTEROP_FILES = (
     ("movielens", r"u\.data|ratings\.dat", rb"\d+(\t|::)\d+\1"),
     ("xmc", r".*X_Y\.txt|.+\.(svm|libsvm)", rb"\d+([ ,]\d+)* "),
     ("cvat", r".+\.xml", rb"(?s).*<annotations>.*<(version|meta|image|track)\b"),
+    ("voc", r"([^/]+/)*[^/]+\.xml", rb"(?s).*<annotation>.*<(object|filename|folder)\b"),
+    ("yolo", r"[^/]+\.ya?ml", rb"(?s)(.*\n)?names\s*:"),
     ("hydrus", r"client(\.\w+)?\.db", rb"SQLite format 3"),
     ("hydrus", r".+\.json", rb'(?s)\s*\{.*"metadata".*"(storage_tags|display_tags|service_keys_to)'),
 )
@@ -276,7 +277,9 @@ def _check_uninstalled(glance: Glance) -> None:
     """Raise if a source has a format of `INTEROP`, which is not installed."""
     missing = [entry for entry in _INTEROP_FILES if entry[0] not in format_names()]
     folder = glance.path if glance.is_folder else glance.path.parent
-    names = sorted(name for name in glance.names if "/" not in name) if glance.is_folder else [glance.path.name]
+    # A format may be in a folder below, as VOC is; formats that are not name a file without one.
+    names = sorted(glance.names, key=lambda name: (name.count("/"), name))[:_LOOKED_AT]
+    names = names if glance.is_folder else [glance.path.name]
     for name in names if missing else ():
         for format_name, pattern, start in missing:
             file = Glance(folder / name)

@@ -17,8 +17,8 @@ from pathlib import Path
 from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id, unread_note
-from vse_ens.data.collections.xml_text import New, Node, XmlEditor, root_children
 from vse_ens.errors import DataError
+from vse_ens_interop.xml_text import New, Node, XmlEditor, root_children
 
 _MAX_FILE = 64 << 20
 _XML = frozenset([".xml"])

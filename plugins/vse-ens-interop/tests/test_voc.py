@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.dataset_files import ENTITIES, Style, voc
+
 from vse_ens.data.collections import LabelEdit, open_collection
-from vse_ens.data.collections.voc import VocCollection
 from vse_ens.data.io.read import read
+from vse_ens_interop.voc import VocCollection
 
 
 def test_a_voc_object_is_over_the_whole_image_and_difficult(tmp_path: Path) -> None:
