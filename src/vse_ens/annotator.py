@@ -394,8 +394,10 @@ class Annotator(TableRepr):
         image that lacks exactly one, as in an evaluation.
         """
         suggester = self._suggester("annotate", **how)
-        if (images is None) == (labels is None and features is None):
-            raise ConfigError("annotate takes images, or labels and features of new images, exactly one of them")
+        if features is not None and images is not None:
+            raise ConfigError("annotate takes images or the features of new images, not both")
+        if features is None and (images is None) == (labels is None):
+            raise ConfigError("annotate takes images or labels, exactly one of them")
         if frame is not None and how.get("explain"):
             raise ConfigError("explain cannot be used with frame; leave one of them out")
         if isinstance(labels, str):  # for callers without type checks

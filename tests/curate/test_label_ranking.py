@@ -101,7 +101,7 @@ def test_changed_images_are_scored_by_their_labels_now(annotator: Annotator, ran
         scores[[label for label in row if label != sea]] = -np.inf
         expected = np.float32(np.exp(scores[sea]) / np.exp(scores).sum())
         if calibration := annotator.calibration_:
-            probabilities = calibration.probabilities_of_shares(np.array([expected]))
+            probabilities = calibration.probabilities_of_shares(np.array([expected]), np.array([len(row)]))
             expected = calibration.expected_counts(probabilities, np.array([len(row)]), np.array([sea]))[0]
         assert key == pytest.approx(expected, rel=1e-3)
 

@@ -33,7 +33,7 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
     model.config_, model.preset_ = model.config(), model.preset
     knots = np.array([0.0, 0.1, 1.0], np.float32)
     calibration = Calibration(Temperature(1.5, 0.25), knots, knots**2).for_pairs(case.known)
-    model._adopt(case.model, case.known, calibration)
+    model._adopt(case.model.completed(case.known, 0.0), case.known, calibration)
     model.training_ = {
         "version": __version__,
         "epochs": 1,

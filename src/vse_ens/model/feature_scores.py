@@ -20,7 +20,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -315,6 +315,7 @@ def unit_rows(features: Any) -> Any:
     return unit
 
 
+@cache
 def _signs(columns: int) -> Any:
     from scipy.sparse import csr_array
 

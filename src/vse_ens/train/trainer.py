@@ -22,7 +22,7 @@ from vse_ens.model.weights import LabelWeights
 from vse_ens.run.pool import Pool
 from vse_ens.train.backend import make_backend
 from vse_ens.train.engines import RoundStats
-from vse_ens.train.feature_fit import LearnedFeatures, check_features, learn_features, with_labels
+from vse_ens.train.feature_fit import LearnedFeatures, learn_features, with_labels
 from vse_ens.train.progress import EpochReport, Progress
 from vse_ens.train.tables import check_finite, divergence
 from vse_ens.train.validation import EarlyStopping, ValidationResult, Validator, worth_refitting
@@ -47,8 +47,6 @@ class Trainer:
         pool: Pool | None = None,
         folder: Path | None = None,
     ) -> None:
-        if isinstance(data, Annotations) and data.features is not None:
-            check_features(config)
         self._backend = make_backend(config, data, workers, pool, folder)
         self._workers = workers
         self.config = self._backend.config

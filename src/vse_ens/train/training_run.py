@@ -32,7 +32,7 @@ from vse_ens.run.threads import Workers
 from vse_ens.storage.atomic import reserve
 from vse_ens.train.callbacks import Callback, CallbackList
 from vse_ens.train.checkpoint import Checkpoints
-from vse_ens.train.feature_fit import refit_features
+from vse_ens.train.feature_fit import check_features, refit_features
 from vse_ens.train.incremental import IncrementalTrainer, update_epochs
 from vse_ens.train.progress import Progress
 from vse_ens.train.run_files import check_run_files, shards_folder
@@ -94,6 +94,8 @@ class TrainingRun:
         address: str | None = None,
     ) -> None:
         """Make the trainer, restore it from a checkpoint if asked to, and tell the callbacks."""
+        if isinstance(pairs, Annotations) and pairs.features is not None:
+            check_features(config)
         self._pool = pool = self._stack.enter_context(open_pool(cluster, address, workers, self._allow_mixed_cpus))
         self._stack.enter_context(self._interrupt)
         # On a cluster ``workers`` is the number of its workers; this process uses all cores.

@@ -327,7 +327,8 @@ def hill_climb(
     """Move from ``start`` to a better neighbor until none is better by more than chance.
 
     ``values`` returns one value per image, for the same images with every choice. A neighbor is better when the mean
-    difference exceeds this number of standard ``errors``. With few images the start, which did well on other data, is kept.
+    difference exceeds this number of standard ``errors``. With few images the start, which did well on other data, is
+    kept.
     """
     known: dict[int, Numbers] = {}
 
