@@ -82,6 +82,40 @@ def test_a_network_without_a_configuration_is_noted(vse: Vse, folder: Path, tmp_
     assert "used the usual side 7, crop 6x6, mean 0.485, 0.456, 0.406" in answer.err
 
 
+def test_ctrl_c_says_how_to_continue(
+    vse: Vse, folder: Path, network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vse_ens.pixels.encoder.Encoder.__call__", stop)
+        answer = vse("embed", folder, "--out", tmp_path / "f.npy", "--model", network)
+    assert (answer.status, "stopped; the same command continues" in answer.err) == (130, True)
+    assert not (tmp_path / "f.npy").exists()
+
+
+def test_features_of_pictures_are_computed_before_training(
+    vse: Vse, folder: Path, network: Path, tmp_path: Path
+) -> None:
+    for number in range(40):
+        name = f"more{number:02}.png"
+        kind = number % 2
+        Image.new("RGB", (8, 8), (250 - number, 0, 0) if kind else (0, 0, 250 - number)).save(folder / name)
+        if number < 30:
+            (folder / name).with_suffix(".txt").write_text("warm, fire" if kind else "cold, ice")
+    (folder / "broken.png").write_bytes(b"no picture")
+    (folder / "broken.txt").write_text("warm, ash")
+    arguments = ("--embed", network, "--dimensions", 8, "--epochs", 4)
+    answer = vse("train", folder, "--out", tmp_path / "model", *arguments)
+    assert answer.status == 0, answer.err
+    assert "1 file" in answer.err
+    assert "broken.png" in answer.err
+    assert "1 of 44 images have no features" in answer.err
+    found = vse("annotate", tmp_path / "model", "more33.png", "more34.png", "--top", 2, "--json").document
+    assert [{one["label"] for one in image["suggestions"]} for image in found] == [{"warm", "fire"}, {"cold", "ice"}]
+
+
 def test_mistakes_are_one_message(vse: Vse, folder: Path, network: Path, pairs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (
