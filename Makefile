@@ -71,7 +71,7 @@ test: $(READY_TEST) ## all tests; those of the documentation site need `make doc
 
 test-fast: $(READY_TEST) ## four tests in five, in a minute: none of kernels or benchmarks, and none that takes a second
 	@echo "== pytest, fast tests"
-	@$(PYTEST) -m "not browser and not cluster and not docs and not slow and not unhurried"
+	@$(BIN)/pytest -n 2 -m "not browser and not cluster and not docs and not slow and not unhurried"
 
 TSC = npx --yes --package typescript@5.9.3 -- tsc --project jsconfig.json
 # Without npm the types of the JavaScript are not checked; in a workflow that is an error.
