@@ -69,9 +69,9 @@ test: $(READY_TEST) ## all tests; those of the documentation site need `make doc
 	@echo "== pytest"
 	@$(PYTEST)
 
-test-fast: $(READY_TEST) ## the tests without a browser, a cluster or the documentation, and without the slow ones
+test-fast: $(READY_TEST) ## four tests in five, in a minute: none of kernels or benchmarks, and none that takes a second
 	@echo "== pytest, fast tests"
-	@$(PYTEST) -m "not browser and not cluster and not docs and not slow"
+	@$(BIN)/pytest -n 2 -m "not browser and not cluster and not docs and not slow and not unhurried"
 
 TSC = npx --yes --package typescript@5.9.3 -- tsc --project jsconfig.json
 # Without npm the types of the JavaScript are not checked; in a workflow that is an error.

@@ -34,6 +34,13 @@ SHARING = {
     ),
     "browser": ("tests/service/browser/",),
 }
+# Compile many kernels: those of every sampler and loss, and those of other dimensions.
+UNHURRIED = (
+    "tests/kernels/",
+    "tests/contracts/test_losses.py",
+    "tests/contracts/test_samplers.py",
+    "tests/benchmarks/",
+)
 # Documents are independent of each other: workers divide them among themselves. The tests of most other files share
 # compiled kernels, and two workers would compile them twice.
 DIVISIBLE = ("tests/test_docs.py",)
@@ -45,9 +52,11 @@ settings.load_profile("vse")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that use a browser, before pytest selects by marker, and sort by `LONG`."""
+    """Mark tests that use a browser or compile kernels, before pytest selects by marker, and sort by `LONG`."""
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if item.nodeid.startswith(UNHURRIED):
+            item.add_marker(pytest.mark.unhurried)
+        if not {"browser", "firefox"}.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.browser)
     items.sort(key=lambda item: next((LONG.index(mark.name) for mark in item.iter_markers() if mark.name in LONG), 99))
 

@@ -133,6 +133,7 @@ each_model = pytest.mark.parametrize("tower", [*TOWERS, "id with weights"])
 ROWS = [["Meer", "sable"], ["007"], [], ["a/b", "海", "été", "x y"], ["x y", "007"], *([word] for word in WORDS)] * 3
 
 
+@pytest.mark.unhurried
 @each_model
 def test_labels_alone_suggest_the_others_best_first(tower: str, models: dict[str, Annotator]) -> None:
     for labels in ROWS[:13]:
@@ -308,6 +309,7 @@ def test_a_saved_model_has_its_memory_and_suggests_the_same(
     assert loaded.annotate(labels=ROWS, top=8) == model.annotate(labels=ROWS, top=8)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("settings", [{}, {"tower": "context+id"}])
 def test_the_preset_gives_equal_bytes_on_any_number_of_workers(
     settings: dict[str, Any], data: Annotations, tmp_path: Path

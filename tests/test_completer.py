@@ -33,6 +33,7 @@ SKIPPED = {
 }
 
 
+@pytest.mark.unhurried
 @parametrize_with_checks([LabelCompleter(**SMALL)], expected_failed_checks=lambda _: SKIPPED)
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)

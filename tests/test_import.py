@@ -26,6 +26,7 @@ def test_importing_the_command_line_pulls_in_nothing_heavy(python: Python) -> No
     assert set(python(f"import vse_ens.cli.app; {LIST_HEAVY}").stdout.split()) == {"click"}
 
 
+@pytest.mark.unhurried
 def test_vse_annotate_loads_neither_scipy_nor_unused_modules(python: Python, small_model: Path) -> None:
     code = (
         "import sys; from vse_ens.cli.app import main\n"
@@ -40,6 +41,7 @@ def test_vse_annotate_loads_neither_scipy_nor_unused_modules(python: Python, sma
     assert answer.stderr.split() == []
 
 
+@pytest.mark.unhurried
 def test_compiled_kernels_load_without_the_compilers_registries(python: Python) -> None:
     code = (
         "import sys, numba, numpy as np; from vse_ens.kernels.random import shuffle\n"

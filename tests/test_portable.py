@@ -64,6 +64,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
+@pytest.mark.unhurried
 @on_v3
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_CPU_NAME")), reason="NUMBA_CPU_NAME names a CPU, whatever the host")
 def test_portable_kernels_are_compiled_alike_on_every_host(python: Python) -> None:

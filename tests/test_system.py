@@ -62,12 +62,14 @@ print(system.available_cores() >= 1, len(Annotator.load(sys.argv[1], verify=Fals
 """
 
 
+@pytest.mark.unhurried
 def test_nothing_is_imported_that_some_systems_lack(python: Python) -> None:
     run = python(f"{HIDE}\n{IMPORT_ALL}")
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 100
 
 
+@pytest.mark.unhurried
 def test_models_are_saved_and_loaded_without_system_calls(python: Python, tmp_path: Path) -> None:
     root = str(Path(__file__).parents[1])
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])

@@ -29,6 +29,7 @@ def recall_at_10(fitted: FittedBaseline, split: Split) -> float:
     return float((ranks <= 10).mean())
 
 
+@pytest.mark.unhurried
 @pytest.mark.shared_data
 @pytest.mark.parametrize(
     ("name", "expected", "within"),

@@ -164,6 +164,7 @@ def test_a_full_disk_under_standard_output_is_a_sentence() -> None:
     assert (done.returncode, done.stderr) == (1, "error: standard output: no space left on device\n")
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("arguments", [["--help"], ["doctor", "--json"]])
 def test_a_reader_that_leaves_early_is_no_trouble(arguments: list[str]) -> None:
     child = subprocess.Popen(

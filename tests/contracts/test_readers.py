@@ -140,11 +140,13 @@ some_pairs = st.lists(st.tuples(ids, ids), min_size=1, max_size=12)
 
 @pytest.mark.parametrize("name", READERS)
 class TestReader:
+    @pytest.mark.unhurried
     @settings(max_examples=40)
     @given(pairs=some_pairs)
     def test_ids_come_back_exactly_and_all_readers_agree(self, name: str, pairs: Pairs) -> None:
         assert READERS[name](pairs) == Annotations.from_pairs(pairs)
 
+    @pytest.mark.unhurried
     @settings(max_examples=15)
     @given(pairs=some_pairs, order=st.randoms())
     def test_the_order_of_rows_does_not_matter_to_a_single_byte(self, name: str, pairs: Pairs, order) -> None:

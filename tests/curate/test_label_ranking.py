@@ -71,6 +71,7 @@ def test_the_gain_is_the_expected_number_of_right_suggestions(annotator: Annotat
     np.testing.assert_allclose(ranker.scan.gains[:20], expected, atol=1e-5)
 
 
+@pytest.mark.unhurried
 def test_wrong_labels_have_the_confidences_of_the_audit(annotator: Annotator, ranker: LabelRanker) -> None:
     known = annotator.known_
     size = total_step_size(annotator.config_, annotator.training_)

@@ -42,6 +42,7 @@ def written(model: Annotator, path: Path, **how: Any) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_is_the_same_bytes(kind: str, here: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vse_ens.model.topk._TASKS_PER_BLOCK", 1)  # blocks of 256 images

@@ -20,6 +20,7 @@ PROBLEM = Problem(
 )
 
 
+@pytest.mark.unhurried
 @given(problem=problems())
 def test_all_that_metrics_need_comes_back(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("rankings") / "rankings.parquet"

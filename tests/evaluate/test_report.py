@@ -19,6 +19,7 @@ PROBLEM = Problem(
 )
 
 
+@pytest.mark.unhurried
 @given(problems())
 def test_metrics_are_means_over_images_within_their_intervals(problem: Problem) -> None:
     report = summarize(problem.rank(), tops=(1, 3))

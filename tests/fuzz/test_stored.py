@@ -13,6 +13,7 @@ from vse_ens.errors import DataError
 MUTATIONS = 30
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_stored_input_and_no_mutation_of_it_breaks_a_promise(name: str) -> None:
     contents = starts(name)

@@ -28,6 +28,7 @@ def test_similar_images_have_the_nearest_vectors(kind: str, monkeypatch: pytest.
     np.testing.assert_allclose(found.similarities, [-value for value, _ in expected[:9]], atol=1e-5)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("kind", KINDS)
 def test_label_pairs_change_no_bit_of_similar_images(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similar, "_BLOCK", 7)

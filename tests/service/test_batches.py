@@ -146,6 +146,7 @@ def test_a_file_from_before_batches_is_read_and_written(tmp_path: Path) -> None:
     new.close()
 
 
+@pytest.mark.unhurried
 def test_a_kill_right_after_the_answer_loses_and_doubles_nothing(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "feedback.sqlite"
     expected: list[tuple[str, str, str]] = []
@@ -176,6 +177,7 @@ def stored_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
 
 
+@pytest.mark.unhurried
 def test_a_kill_during_a_batch_keeps_all_of_it_or_nothing(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "feedback.sqlite"
     sizes = []

@@ -44,6 +44,7 @@ def decide(client: Client, images: list[str], label: str) -> None:
     assert client.post("/api/feedback/batch", json={"events": events}).status_code == 200
 
 
+@pytest.mark.unhurried
 def test_enough_verdicts_update_the_model_beside_the_trained(serve: Callable[..., Client], copy: Path) -> None:
     client = serve(model=copy, learn_after=5)
     trained = {path.name: path.read_bytes() for path in copy.iterdir()}
@@ -67,6 +68,7 @@ def test_enough_verdicts_update_the_model_beside_the_trained(serve: Callable[...
     assert client.post("/api/reload", headers={"X-VSE-Reload": "yes"}).json()["model"] == before
 
 
+@pytest.mark.unhurried
 def test_an_update_that_fails_is_told_and_the_old_model_stays(serve: Callable[..., Client], copy: Path) -> None:
     client = serve(model=copy, learn_after=1)
     before = client.get("/ready").json()["model"]
@@ -82,6 +84,7 @@ def test_an_update_that_fails_is_told_and_the_old_model_stays(serve: Callable[..
     assert finish(client)["updates"] == 1
 
 
+@pytest.mark.unhurried
 def test_a_real_service_learns_and_goes_on_answering(copy: Path) -> None:
     with serving(copy, "--learn-after", "1") as process:
         before = process.http.get("/ready").json()["model"]

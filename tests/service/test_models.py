@@ -139,6 +139,7 @@ def test_a_huge_model_may_be_served_unread(model: Path, monkeypatch: pytest.Monk
     assert asked == [(False, False), (True, True)]
 
 
+@pytest.mark.unhurried
 def test_a_served_model_truncated_in_place_still_answers(model: Path, tmp_path: Path) -> None:
     """In a process of its own: where a model is mapped, the next answer ends the process (SIGBUS)."""
     place = tmp_path / "served"

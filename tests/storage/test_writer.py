@@ -375,6 +375,7 @@ def load_version(path: Path) -> int:
     return version
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
 def test_readers_and_two_writers_see_whole_versions_only(tmp_path: Path, way: str) -> None:
     path = tmp_path / "checkpoint"
@@ -389,6 +390,7 @@ def test_readers_and_two_writers_see_whole_versions_only(tmp_path: Path, way: st
     assert beside(path) == []
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
 def test_a_killed_writer_leaves_a_whole_version(tmp_path: Path, way: str) -> None:
     path = tmp_path / "checkpoint"

@@ -101,6 +101,7 @@ def test_double():
 """
 
 
+@pytest.mark.unhurried
 def test_a_mutant_is_judged_and_its_file_restored(
     tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_mutant_is_judged_and_its_file_restored(
     assert (done.stdout.split(), done.returncode) == (["killed", "survived", "timeout"], 0), done.stderr
 
 
+@pytest.mark.unhurried
 def test_areas_name_existing_files_and_current_equivalents() -> None:
     for area in AREAS.values():
         assert all((ROOT / "src" / "vse_ens" / f"{module}.py").is_file() for module in area.modules)

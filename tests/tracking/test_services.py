@@ -58,6 +58,7 @@ def wandb_records(content: bytes) -> Iterator[bytes]:
 
 
 # MLflow uses a loader strategy that SQLAlchemy 2.1 has deprecated.
+@pytest.mark.unhurried
 @pytest.mark.filterwarnings("ignore:The ``noload`` loader:DeprecationWarning")
 def test_mlflow_with_an_sqlite_file(tmp_path: Path) -> None:
     tracking = pytest.importorskip("mlflow.tracking", reason="MLflow is not installed: pip install 'vse-ens[mlflow]'")
@@ -79,6 +80,7 @@ def test_mlflow_with_an_sqlite_file(tmp_path: Path) -> None:
     check_model(Path(url2pathname(urlsplit(run.info.artifact_uri).path)) / "model", model)
 
 
+@pytest.mark.unhurried
 def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb", reason="wandb is not installed: pip install 'vse-ens[wandb]'")
     from wandb.proto.wandb_internal_pb2 import Record

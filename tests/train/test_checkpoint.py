@@ -48,6 +48,7 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("run", RUNS)
 def test_goes_on_from_any_round_to_the_same_bytes(run: str, tmp_path: Path) -> None:
     config, data = small_config(**RUNS[run]), small_data(features=run == "features")

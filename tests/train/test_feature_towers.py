@@ -84,6 +84,7 @@ def test_labels_are_learnt_from_features_and_survive_saving(kind: str, tower: st
     assert loaded.evaluate(split.test) == model.evaluate(split.test)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize(
     ("preset", "tower", "settings"),
     [

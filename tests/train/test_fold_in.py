@@ -51,6 +51,7 @@ def cosines(ours: Floats, theirs: Floats) -> Floats:
     return np.asarray((ours * theirs).sum(axis=1) / lengths)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize(("sampler", "loss"), METHODS)
 def test_a_trained_image_lands_where_training_put_it(sampler: str, loss: str) -> None:
     config, data, embeddings = trained(sampler, loss)

@@ -72,6 +72,7 @@ def trained(config: Config, data: Annotations) -> Embeddings:
     return trainer.model.with_features(data.features).embeddings
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("run", RUNS | SHARDED)
 def test_no_training_allocates_more_than_the_bound(run: str, request: pytest.FixtureRequest) -> None:
     config, data = case(run)
@@ -86,6 +87,7 @@ def test_no_training_allocates_more_than_the_bound(run: str, request: pytest.Fix
     assert peak - before < bound < 4 * (peak - before), (run, peak - before, str(needed))
 
 
+@pytest.mark.unhurried
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is reset as on Linux")
 def test_the_resident_memory_of_a_training_stays_below_the_bound() -> None:
     ran = subprocess.run([sys.executable, str(RESIDENT_MEMORY)], capture_output=True, text=True, timeout=900)

@@ -63,6 +63,7 @@ def apply(collection: WritableCollection, edits: dict[str, LabelEdit]) -> dict[P
     return before
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("kind", WRITABLE)
 @given(data=st.data())
 def test_labels_are_added_once_and_removed_again(kind: str, data: st.DataObject) -> None:

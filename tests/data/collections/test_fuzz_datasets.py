@@ -15,6 +15,7 @@ from vse_ens.errors import VseError
 COUNT = 200
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("case", CASES)
 def test_a_damaged_file_gives_labels_or_one_sentence(case: str, tmp_path: Path) -> None:
     format_name, make, name = CASES[case]
@@ -26,6 +27,7 @@ def test_a_damaged_file_gives_labels_or_one_sentence(case: str, tmp_path: Path) 
         read_and_change(path, format_name)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("case", CASES)
 def test_some_damaged_files_are_read_all_the_same(case: str, tmp_path: Path) -> None:
     """Otherwise the files are damaged too much to test more than the first check of a reader."""

@@ -53,6 +53,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.unhurried
 def test_keywords_of_exiftool_are_read_completely(image: Path) -> None:
     tags = ["-Subject=Zürich & Ulm", "-Subject=sea", "-HierarchicalSubject=place|beach", "-TagsList=Nature/Water"]
     tags += ["-LastKeywordXMP=People/Bob"]
@@ -156,6 +157,7 @@ def test_immich_sees_the_keywords_of_new_sidecars(tmp_path: Path) -> None:
     assert immich_tags(tmp_path, write(tmp_path, "paths.jpg", "Orte|Rom").name) == [*tags, "Orte/Rom"]
 
 
+@pytest.mark.unhurried
 def test_documented_copy_back_keeps_every_keyword_of_images(tmp_path: Path) -> None:
     lines = [line for line in (DOCS / "photographers.md").read_text().splitlines() if line.startswith("exiftool ")]
     folder = tmp_path / "Pictures"

@@ -50,6 +50,7 @@ def tags_folder(root: Path, images: list[tuple[list[str], list[str] | None, Labe
     return TxtTagsFolder(root, OPTIONS)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("make", [photo_folder, tags_folder])
 @given(images=folders)
 def test_writing_and_undoing_restore_every_byte(make, images) -> None:  # type: ignore[no-untyped-def]

@@ -119,6 +119,7 @@ def test_a_link_to_an_image_a_catalog_or_nowhere_is_refused(photos: Path, tmp_pa
     assert not (photos / "gone").exists()
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize(("format_name", "name"), [("txt-tags", "a.txt"), ("photos", "a.jpg.xmp")])
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder", "link to a fifo"])
 def test_what_is_not_a_regular_file_is_neither_read_nor_written(
@@ -324,6 +325,7 @@ def catalog_with(folder: Path, column: str, before: str = "", tags: int = 1) -> 
     return path
 
 
+@pytest.mark.unhurried
 def test_generated_columns_of_a_catalog_are_not_computed(tmp_path: Path) -> None:
     path = catalog_with(tmp_path, "TEXT GENERATED ALWAYS AS (hex(zeroblob(8000000)))", tags=390)
     started = time.monotonic()

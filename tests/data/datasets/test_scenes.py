@@ -155,6 +155,7 @@ def test_a_longer_vocabulary_keeps_the_short_one_and_is_used() -> None:
     assert np.array_equal(pairs[:, (pairs[0] < CHUNK) & (pairs[1] < len(plain))], shorter)
 
 
+@pytest.mark.unhurried
 def test_a_compound_comes_with_its_word_and_has_its_own_scenes() -> None:
     chunks = list(stream_scenes(60_000, labels=3_000))
     words = chunks[0].words

@@ -295,6 +295,7 @@ def test_two_processes_may_hold_one_file(tmp_path: Path) -> None:
     feedback.close()
 
 
+@pytest.mark.unhurried
 def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "f.sqlite"
     acknowledged: set[str] = set()

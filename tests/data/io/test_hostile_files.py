@@ -103,6 +103,7 @@ GROWING = {
 }
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("case", GROWING)
 def test_input_past_the_limit_is_refused_with_its_line(tmp_path: Path, case: str) -> None:
     name, start, repeated, message = GROWING[case]

@@ -363,6 +363,7 @@ def test_gzip_by_name_or_by_content_only(write) -> None:
     )
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz"])
 def test_a_truncated_or_damaged_gzip(write, name: str) -> None:
     rows = [json.dumps({"image": f"img{row}", "label": f"{row % 7}"}) for row in range(200_000)]

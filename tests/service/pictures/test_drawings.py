@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from vse_ens.data.datasets.scenes.words import SCENES, words_of
@@ -70,6 +71,7 @@ def test_a_drawing_depends_on_its_id_and_labels_only() -> None:
     assert (pixels(first) != pixels(draw_labels("a", BEACH[:3], 160))).any()
 
 
+@pytest.mark.unhurried
 def test_a_drawing_is_the_same_in_another_process(tmp_path: Path) -> None:
     """Nothing depends on the order of sets, which differs between processes."""
     labels = ["street", "hat", "scarf", "man", "woman", "dog", "car", "rain"]

@@ -201,6 +201,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
 """
 
 
+@pytest.mark.unhurried
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
 @pytest.mark.parametrize(("kind", "most"), [("I;16", 300), ("RGBA", 400)])
 def test_large_pictures_are_reduced_in_strips_and_wait_for_each_other(tmp_path: Path, kind: str, most: int) -> None:

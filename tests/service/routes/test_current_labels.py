@@ -334,6 +334,7 @@ def test_every_route_is_listed(story: Story) -> None:
     assert routes == SHOWING.keys() | OTHERS.keys()
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("route", SHOWING)
 def test_a_route_shows_labels_of_now(story: Story, route: str) -> None:
     SHOWING[route](story)

@@ -33,6 +33,7 @@ def test_workers_do_not_change_the_model(sampler: str, loss: str) -> None:
     assert all(np.isfinite(array).all() for array in one.embeddings.arrays().values())
 
 
+@pytest.mark.unhurried
 @pytest.mark.usefixtures("short_rounds")
 @pytest.mark.parametrize(("tower", "loss", "pairs"), [*TOWER_RUNS, ("context+id", "hinge", 0)])
 def test_workers_do_not_change_the_model_of_any_tower(tower: str, loss: str, pairs: int) -> None:

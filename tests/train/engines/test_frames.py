@@ -69,6 +69,7 @@ def test_an_epoch_has_the_documented_frames(workers: int) -> None:
     assert len(stack) == 7
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize(
     "settings",
     [

@@ -62,6 +62,7 @@ def test_the_bytes_are_those_of_training_in_memory(
     assert (kind in ("id, judged", "whole preset")) == bool(one)
 
 
+@pytest.mark.unhurried
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_run_stopped_after_any_round_goes_on_to_the_same_bytes(
     kind: str, data: Annotations, pairs: Partition, tmp_path: Path
