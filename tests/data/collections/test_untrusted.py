@@ -229,6 +229,25 @@ def test_undo_stays_inside_the_collection(photos: Path, tmp_path: Path, force: b
     assert (photos / "b.txt").read_text() == "sand"
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("name", [".bashrc", ".config/start.txt"])
+def test_undo_never_changes_hidden_files(photos: Path, tmp_path: Path, name: str, force: bool) -> None:
+    hidden = photos / name
+    hidden.parent.mkdir(exist_ok=True)
+    hidden.write_text("mine")
+    for root in (photos, None) if name == ".bashrc" else (photos,):
+        with pytest.raises(DataError, match="is hidden, and vse never changes hidden files"):
+            undo(stored(tmp_path / "log", line(hidden, b"run me", b"mine"), root=root), force=force)
+    assert hidden.read_text() == "mine"
+
+
+def test_the_root_of_the_file_system_is_no_collection(photos: Path, tmp_path: Path) -> None:
+    (photos / "b.txt").write_text("mine")
+    with pytest.raises(DataError, match="/ is the root of the file system; name the folder of the images"):
+        undo(stored(tmp_path / "log", line(photos / "b.txt", b"run me", b"mine"), root="/"))
+    assert (photos / "b.txt").read_text() == "mine"
+
+
 def test_a_journal_that_unpacks_to_much_is_refused(photos: Path, tmp_path: Path) -> None:
     # Five gigabytes of zeros, of which 16 MiB are compressed: after a full flush, equal data gives equal bytes.
     raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)

@@ -6,7 +6,8 @@ So after a crash every file has its old or its new bytes, and the journal restor
 file that was written: a file without one that has neither its old nor its new bytes counts as never reached.
 
 Neither a collection nor a journal is trusted. Only regular files below the root of the collection are written or
-restored, and never an image or a catalog; a link inside the root stays a link, and the file that it leads to changes.
+restored, never a hidden one, an image or a catalog, and the root is not that of the file system; a link inside the root
+stays a link, and the file that it leads to changes.
 """
 
 from __future__ import annotations
@@ -246,7 +247,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
     noted: dict[str, set[str]] = {"skipped": set(), "written": set()}
     entries: deque[tuple[int, dict[str, Any]]] = deque()
     says_written = False
-    root: str | None = None
+    root: Path | None = None
 
     def oldest() -> Iterator[JournalEntry]:
         number, record = entries.popleft()
@@ -255,8 +256,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
             if name not in noted["skipped"]:
                 before = None if record["before"] is None else _unpacked(base64.b64decode(record["before"]))
                 written = not says_written or name in noted["written"]
-                base = _decoded(root) if root else None
-                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written, base)
+                yield JournalEntry(_decoded(name), before, str(record["after_sha256"]), written, root)
         except (ValueError, KeyError, TypeError, zlib.error):
             raise _damaged(path, number) from None
         for names in noted.values():
@@ -266,7 +266,11 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
         kind = next((kind for kind in noted if kind in record), None)
         if number == 1:
             says_written = record["version"] != _WITHOUT_WRITTEN
-            root = record.get("root")
+            try:
+                given = _decoded(record["root"]) if "root" in record else None
+            except (ValueError, TypeError):
+                raise _damaged(path, number) from None
+            root = _root(given)
         elif kind is not None:
             noted[kind].add(str(record[kind]))
         else:
@@ -405,7 +409,10 @@ def _root(collection: Path | None) -> Path | None:
     if collection is None:
         return None
     root = Path(os.path.realpath(collection))
-    return root if root.is_dir() else root.parent
+    root = root if root.is_dir() else root.parent
+    if root == root.parent:
+        raise DataError(f"{collection} is the root of the file system; name the folder of the images")
+    return root
 
 
 def _find_target(path: Path, root: Path | None) -> Path:
@@ -414,6 +421,10 @@ def _find_target(path: Path, root: Path | None) -> Path:
     is_link = os.path.islink(path)  # noqa: PTH114  # `Path.is_symlink` raises for some names
     if not target.is_relative_to(root) if root is not None else is_link:
         raise DataError(f"{path} is a link that leads out of {root or path.parent}; replace it by a file")
+    # No format reads hidden files; the settings of a shell are some.
+    parts = target.relative_to(root).parts if root is not None else (target.name,)
+    if any(part.startswith(".") for part in parts):
+        raise DataError(f"{path} is hidden, and vse never changes hidden files; remove it")
     _check_name(path)
     _check_name(target)
     try:
