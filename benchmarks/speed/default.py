@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from benchmarks.core.benchmark import Benchmark, Check, Raw, Score, Table, log
+from benchmarks.core.benchmark import Benchmark, Check, Parts, Raw, Score, Table, log
 from benchmarks.core.data_sets import real_files
+from benchmarks.core.parts import measure_parts
 from benchmarks.core.process import call
 
 BEFORE = "VSE_ENS_BEFORE"
@@ -164,39 +165,65 @@ class Sizes:
     """Images of the same, of which a training to its end gives the number of epochs."""
 
 
-def measure(sizes: Sizes) -> Raw:
-    """Train with every version in turn, on one core, each in its own process."""
-    paths, skipped = real_files(sizes.data_sets)
-    raw: Raw = {"runs": [], "skipped": skipped}
+def parts(sizes: Sizes) -> list[str]:
+    """Return the names of all parts: the trainings on a data set with a seed, a profile, and many images."""
+    return [*(f"{name} {seed}" for seed in range(sizes.seeds) for name in sizes.data_sets), "profile", "large"]
+
+
+def measure_part(sizes: Sizes, part: str) -> Raw:
+    """Measure every version in turn, on one core, each in its own process."""
+    raw: Raw = {}
     versions = {}
     for version, variable in (("slow", SLOW), ("before", BEFORE)):
         if variable in os.environ:
             versions[version] = os.environ[variable]
             raw[f"commit_{version}"] = _commit(versions[version])
-        else:
-            raw["skipped"].append(f"the comparison with an earlier version: set {variable} to the src folder of one")
     versions["now"] = ""
-    raw["efforts"] = list(EFFORTS)
-    for name, path in paths.items():
-        for seed in range(sizes.seeds):
-            for version in (*versions, *EFFORTS):
-                log(f"{name}, seed {seed}, {version}")
-                preset = version if version in EFFORTS else "context"
-                run = _run(_TRAIN, versions.get(version, ""), path, seed, preset)
-                raw["runs"].append({"data_set": name, "seed": seed, "version": version} | run)
-    versions.pop("slow", None)  # its modules have other names
-    if "iaprtc12" in paths:
-        log("profiles")
-        raw["product_gflops"] = call(product_gflops, OPENBLAS_NUM_THREADS="1")
-        raw["profile"] = {
-            version: _run(_PROFILE, source, paths["iaprtc12"], 0, json.dumps(_PARTS))
-            for version, source in versions.items()
-        }
-    raw["large"] = {"images": sizes.large[0], "fewer_images": sizes.fewer_images, "runs": {}}
-    for version, source in versions.items():
-        log(f"{sizes.large[0]:,} images, {sizes.large[1]:,} labels, {version}")
-        raw["large"]["runs"][version] = _run(_LARGE, source, *sizes.large, sizes.fewer_images)
+    if part in ("profile", "large"):
+        versions.pop("slow", None)  # its modules have other names
+        measured = _measure_profile(versions) if part == "profile" else _measure_large(sizes, versions)
+        return raw | measured
+    name, seed = part.split()
+    paths, skipped = real_files((name,))
+    if skipped:
+        return {"skipped": skipped[0]}
+    raw["runs"] = []
+    for version in (*versions, *EFFORTS):
+        log(f"{part}, {version}")
+        preset = version if version in EFFORTS else "context"
+        run = _run(_TRAIN, versions.get(version, ""), paths[name], seed, preset)
+        raw["runs"].append({"data_set": name, "seed": int(seed), "version": version} | run)
     return raw
+
+
+def _measure_profile(versions: dict[str, str]) -> Raw:
+    paths, skipped = real_files(("iaprtc12",))
+    if skipped:
+        return {"skipped": skipped[0]}
+    profiles = {
+        version: _run(_PROFILE, source, paths["iaprtc12"], 0, json.dumps(_PARTS))
+        for version, source in versions.items()
+    }
+    return {"product_gflops": call(product_gflops, OPENBLAS_NUM_THREADS="1"), "profile": profiles}
+
+
+def _measure_large(sizes: Sizes, versions: dict[str, str]) -> Raw:
+    runs = {version: _run(_LARGE, source, *sizes.large, sizes.fewer_images) for version, source in versions.items()}
+    return {"large": {"images": sizes.large[0], "fewer_images": sizes.fewer_images, "runs": runs}}
+
+
+def measure(sizes: Sizes) -> Raw:
+    """Measure all parts without storing them."""
+    return measure_parts(PARTS, sizes).raw
+
+
+def whole(raw: Raw) -> Raw:
+    """Return the runs of all parts together, and what else they measured."""
+    found: Raw = {"runs": []}
+    for part in raw["parts"].values():
+        found["runs"] += part["raw"].get("runs", [])
+        found |= {name: value for name, value in part["raw"].items() if name not in ("runs", "skipped")}
+    return found
 
 
 def product_gflops(size: int = 1024, repetitions: int = 5) -> float:
@@ -227,6 +254,7 @@ def _commit(source: str) -> str:
 
 def score(raw: Raw) -> Score:
     """Return the ratio of CPU seconds, and the accuracy of all versions with its standard error over seeds."""
+    raw = whole(raw)
     runs = by_data_set(raw)
     commits = {version: raw[f"commit_{version}"][:7] for version in ("slow", "before") if f"commit_{version}" in raw}
     names = {"now": "now"} | {version: f"{version}, {commit}" for version, commit in commits.items()}
@@ -237,7 +265,7 @@ def score(raw: Raw) -> Score:
         if some:
             tables.append(_accuracy_table(part, some, names))
             checks += [check for name, versions in some.items() for check in _not_below(name, versions)]
-    if raw.get("efforts"):
+    if runs and all({"now", *EFFORTS} <= versions.keys() for versions in runs.values()):
         tables.append(_effort_table(runs))
     checks += _time_check(runs)
     note = (
@@ -272,9 +300,7 @@ def by_data_set(raw: Raw) -> dict[str, dict[str, list[Raw]]]:
     """Return the runs by data set and version."""
     runs: dict[str, dict[str, list[Raw]]] = {}
     for run in raw["runs"]:
-        # Stored before there was an MRR; one label is held out of an image, so that MAP is the same.
-        known = {"mrr": run["map"]} if "map" in run else {}
-        runs.setdefault(run["data_set"], {}).setdefault(run["version"], []).append(known | run)
+        runs.setdefault(run["data_set"], {}).setdefault(run["version"], []).append(run)
     return runs
 
 
@@ -357,6 +383,7 @@ def _mean_and_error(values: list[float]) -> str:
     return f"{fmean(values):.4f}{error}"
 
 
+PARTS = Parts(parts, measure_part, lambda _: ("kernels", "label_weights", "model", "presets", "train"))
 DEFAULT = Benchmark(
     "default",
     "The default preset is at least as accurate as the version before on every data set, in half the time of db1807b.",
@@ -364,6 +391,7 @@ DEFAULT = Benchmark(
     Sizes(data_sets=("corel5k",), seeds=2, large=(3_000, 300), fewer_images=1_000),
     measure,
     score,
-    measures=("kernels", "label_weights", "presets", "train"),
+    measures=("kernels", "label_weights", "model", "presets", "train"),
+    parts=PARTS,
     repetitions=lambda sizes: sizes.seeds,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.core.benchmark import Raw
 from benchmarks.core.readme import svg_file
 from benchmarks.core.results import load
-from benchmarks.speed.default import by_data_set, effort
+from benchmarks.speed.default import EFFORTS, by_data_set, effort, whole
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.svg import Size, text
 
@@ -18,7 +18,7 @@ _WIDTH, _HEIGHT, _TOP = 380, 300, 34
 
 def chart(raw: Raw) -> str:
     """Return recall@10 and MRR against CPU seconds, one marker for each of quick, default and thorough."""
-    found = effort(by_data_set(raw))
+    found = effort(by_data_set(whole(raw)))
     size = Size(width=_WIDTH, height=_HEIGHT, name="panel", ticks=5)
     parts = []
     for number, (metric, title) in enumerate(_PANELS.items()):
@@ -35,6 +35,6 @@ def chart(raw: Raw) -> str:
 def write() -> None:
     """Rewrite the chart, if the stored result has the presets."""
     result = load("default")
-    if result is not None and result.raw.get("efforts"):
+    if result is not None and {run["version"] for run in whole(result.raw)["runs"]} >= set(EFFORTS):
         CHART.write_text(chart(result.raw), encoding="utf-8")
         print(f"updated {CHART} from the stored results")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_embeddings
-from benchmarks.speed import default, labels, portable, samplers, workers
+from benchmarks.speed import default, effort_chart, labels, portable, samplers, workers
 from benchmarks.speed.interleaved import TrainingTurns, Turn, best, cost, interleave
 from benchmarks.speed.labels import Case
 from benchmarks.speed.reference import Reference, uniform_negatives
@@ -128,10 +128,15 @@ def test_the_time_of_a_large_training_is_computed_from_its_parts() -> None:
     parts = {"epoch": 10.0, "validation": 2.0, "labels": 20, "pairs": 80}
     runs = {"before": parts | {"once": 30.0, "epochs": 20}, "now": parts | {"once": 8.0, "epochs": 6}}
     large = {"images": 1_000, "fewer_images": 100, "runs": runs}
-    score = default.score({"runs": [], "skipped": [], "large": large})
+    score = default.score(_stored({"large": large}))
     # 30 + 20 * 10 + 19 * 2, and 8 + 6 * 10 + 5 * 2
     assert [row[-1] for row in score.tables[0].rows] == ["268", "78"]
     assert "on 100 images of the same vocabulary" in score.notes[1]
+
+
+def _stored(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return what was measured as one part of the benchmark `default`."""
+    return {"parts": {"a part": {"raw": raw}}, "skipped": []}
 
 
 def _runs(version: str, data_set: str, recalls: list[float], seconds: float) -> list[dict[str, Any]]:
@@ -148,7 +153,7 @@ def test_a_default_below_the_version_before_fails() -> None:
         *_runs("before", "eurlex4k", [0.50, 0.60], 1.0),
         *_runs("now", "eurlex4k", [0.49, 0.58], 16.0),  # by three
     ]
-    score = default.score({"runs": runs, "skipped": [], "commit_slow": "db1807b07", "commit_before": "17799b1aa"})
+    score = default.score(_stored({"runs": runs, "commit_slow": "db1807b07", "commit_before": "17799b1aa"}))
     checks = {check.name: check for check in score.checks}
     missed = [name for name, check in checks.items() if check.missed]
     assert [name for name in missed if checks[name].required] == ["eurlex4k: recall@10, now - before"]
@@ -168,9 +173,23 @@ def test_a_default_below_the_version_before_fails() -> None:
 
 
 def test_one_version_alone_has_no_checks() -> None:
-    score = default.score({"runs": _runs("now", "corel5k", [0.5], 1.0), "skipped": []})
+    score = default.score(_stored({"runs": _runs("now", "corel5k", [0.5], 1.0)}))
     assert not score.checks
     assert score.tables[0].rows == [("corel5k", "now", "1.0", "9", "0.5000", "0.3000", "0.9000")]
+
+
+def test_quick_default_and_thorough_are_compared_over_all_data_sets() -> None:
+    runs = [
+        run
+        for version, seconds, recall in (("quick", 1.0, 0.4), ("now", 2.0, 0.5), ("thorough", 6.0, 0.6))
+        for name in ("corel5k", "eurlex4k")
+        for run in _runs(version, name, [recall, recall + 0.1], seconds)
+    ]
+    raw = _stored({"runs": runs})
+    assert [row[:3] for row in default.score(raw).tables[-1].rows] == [
+        ("`quick`", "2.0", "0.4500"), ("`context`", "4.0", "0.5500"), ("`thorough`", "12.0", "0.6500")
+    ]  # fmt: skip
+    assert "context: 4.0 s, 0.5500" in effort_chart.chart(raw)
 
 
 @pytest.mark.slow
