@@ -91,7 +91,9 @@ def train(
             console.note(f"the model in {out} is replaced when the training ends; give another --out to keep it")
         if reading.is_parts(pairs):
             if {features, scores, embed, feedback, reading.rules} != {None}:
-                raise misuse("PAIRS", "features, --feedback and --rules need all pairs in one file")
+                raise misuse(
+                    "PAIRS", "--scores, --embed, --features, --feedback and --rules need all pairs in one file"
+                )
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
