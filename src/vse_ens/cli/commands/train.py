@@ -108,9 +108,8 @@ def train(
                 from vse_ens.data.features import attach_features
 
                 data = attach_features(data, table)
-            else:
-                note_unlabeled(data, console)
             console.notes(data.notes)
+            note_unlabeled(data, console)
         if checkpoint.exists() and not resume:
             console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
         started = time.perf_counter()
