@@ -73,6 +73,8 @@ def train(
 
     Example: vse train split/train.parquet --out model
     """
+    if embed is not None and (features is not None or scores is not None):
+        raise misuse("--embed", "cannot be combined with --features or --scores")
     if portable:
         use_portable_cpu()
     from vse_ens.annotator import Annotator
@@ -101,8 +103,6 @@ def train(
             data = _read(pairs, feedback, reading, console)
             table = read_table(features, scores, console)
             if embed is not None:
-                if table is not None:
-                    raise misuse("--embed", "cannot be combined with --features or --scores")
                 table = _embedded(pairs, data, embed, console)
             if table is not None:
                 from vse_ens.data.features import attach_features
