@@ -159,7 +159,7 @@ class FeatureScores:
     @cached_property
     def present(self) -> NDArray[np.bool_]:
         """Whether each image of the model has features."""
-        return squared_lengths(plain_features(self.known.features)) > 0
+        return squared_lengths(self.known.features) > 0
 
     def map_scores(
         self, images: NDArray[np.integer] | None, given: Any = None, labels: NDArray[np.integer] | None = None
@@ -266,7 +266,7 @@ class FeatureScores:
         return np.float32(self.learned.factors.power)
 
     def _unit_rows(self, images: NDArray[np.integer] | None, given: Any) -> Any:
-        return unit_rows(plain_features(self.known.features)[images] if given is None else given)
+        return unit_rows(self.known.features[images] if given is None else given)
 
     def _keys_of(self, rows: Any) -> Any:
         """Return what cosines are computed of."""

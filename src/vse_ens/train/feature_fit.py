@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.features.attach import plain_features, squared_lengths
+from vse_ens.data.features.attach import squared_lengths
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.evaluate.calibrate import cold_curve, cold_temperature, held_out_curve
@@ -45,13 +45,13 @@ from vse_ens.train.validation import Validator, hill_climb
 Doubles = NDArray[np.float64]
 
 # Images whose left-out predictions choose lambda and factors, and fit the confidences.
-_MAX_IMAGES = 5_000
-_MAX_SCORES = 4_000_000
+MAX_IMAGES = 5_000
+MAX_SCORES = 4_000_000
 _FEWEST_IMAGES = 3
 _FEWEST_TARGETS = 20
 # A choice is better if the mean difference exceeds half of its standard error.
 _ERRORS = 0.5
-_BLOCK = 16_384
+BLOCK = 16_384
 # Logits of all images in the regressions; with very many labels, too few images would be left.
 _MAX_LOGITS = 16_000_000
 _FEWEST_FITTED = 1_000
@@ -119,7 +119,7 @@ def check_features(config: Config) -> None:
 
 def images_with_both(known: Annotations) -> NDArray[np.int64]:
     """Return the images with labels and features, from which features are learned."""
-    has = squared_lengths(plain_features(known.features)) > 0
+    has = squared_lengths(known.features) > 0
     both = np.flatnonzero(has & (known.labels_per_image > 0))
     if len(both) < _FEWEST_IMAGES:
         raise DataError(
@@ -135,16 +135,15 @@ class Ridge:
     def __init__(self, known: Annotations, images: NDArray[np.int64]) -> None:
         self.known, self.images = known, images
         self.factors = label_factors(known)
-        features = plain_features(known.features)
-        self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(features[chosen])
+        self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(known.features[chosen])
         columns = self._rows(images[:1]).shape[1]
         count, labels = len(images), len(known.labels)
         self.sums, gram = np.zeros(columns), np.zeros((columns, columns))
         products = np.zeros((labels, columns))
         self.squares = np.zeros(columns)
         with one_thread():
-            for first in range(0, count, _BLOCK):
-                chosen = images[first : first + _BLOCK]
+            for first in range(0, count, BLOCK):
+                chosen = images[first : first + BLOCK]
                 rows, targets = self._rows(chosen), _indicator(known, chosen)
                 if isinstance(rows, np.ndarray):
                     exact = rows.astype(np.float64)
@@ -191,8 +190,8 @@ class Ridge:
             weights = (self.products * inverse) @ self.vectors.T
         bias = self.label_means - weights @ self.mean
         leverages = np.zeros(len(self.known.images), np.float32)
-        for first in range(0, len(self.images), _BLOCK):
-            chosen = self.images[first : first + _BLOCK]
+        for first in range(0, len(self.images), BLOCK):
+            chosen = self.images[first : first + BLOCK]
             found = np.square(self.rotated(chosen)) @ inverse + 1.0 / len(self.images)
             leverages[chosen] = np.minimum(found, 1.0 - 1e-6)
         center = self.mean if self.is_dense else np.log((1 + len(self.images)) / (1 + self.squares))
@@ -248,7 +247,7 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     """
     both = images_with_both(known)
     ridge = Ridge(known, both)
-    sample = chosen_evenly(both, max(200, min(_MAX_IMAGES, _MAX_SCORES // len(known.labels))))
+    sample = chosen_evenly(both, max(200, min(MAX_IMAGES, MAX_SCORES // len(known.labels))))
     rotated, truth = ridge.rotated(sample), _part(known, sample)
 
     def measured(scores: Floats) -> Numbers:
