@@ -19,6 +19,8 @@ from vse_ens.data.io.id_index import IdIndex, is_blank
 from vse_ens.errors import DataError
 
 Floats = NDArray[np.float32]
+# Columns that are brought into the order of the images at a time.
+_COLUMNS = 64
 
 
 def read_features(path: str | Path) -> FeatureTable:
@@ -149,7 +151,10 @@ def _dense(rows: _Rows, blocks: Blocks, names: Sequence[str] | None) -> FeatureT
         raise _empty(rows)
     images, new_number = rows.images.finish()
     matrix, row_of = found.release().reshape(-1, width), np.argsort(new_number[order.view()])
-    return FeatureTable(images, matrix if np.all(np.diff(row_of) == 1) else matrix[row_of], names)
+    if not np.all(np.diff(row_of) == 1):
+        for first in range(0, width, _COLUMNS):  # in place, since a copy of all could be larger than the RAM
+            matrix[:, first : first + _COLUMNS] = matrix[row_of, first : first + _COLUMNS]
+    return FeatureTable(images, matrix, names)
 
 
 def _distinct(rows: _Rows, blocks: Blocks) -> Blocks:
