@@ -41,10 +41,10 @@ _TUNING = 10
 _GRIDS: dict[str, tuple[tuple[float, ...], ...]] = {
     RIDGE: ((0.03, 0.1, 0.3, 1.0, 3.0), (0.0, 0.1, 0.2, 0.3)),
     NEAREST: ((10, 30, 100), (0.0, 5.0, 10.0, 20.0, 40.0)),
-    LOGISTIC: ((3e-6, 1e-5, 3e-5, 1e-4),),
+    LOGISTIC: ((1e-5, 3e-5, 1e-4),),
 }
 _FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-_STEPS = 100
+_STEPS = 60
 
 
 @dataclass(frozen=True)

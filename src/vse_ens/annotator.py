@@ -409,7 +409,7 @@ class Annotator(TableRepr):
             lists: Any = [[] for _ in range(features.shape[0])] if labels is None else [labels] if one else labels
             if len(lists) != features.shape[0]:
                 raise ConfigError(f"annotate needs labels for each of {features.shape[0]} rows, got {len(lists)} lists")
-            rows = self.loaded_.label_rows(lists)  # type: ignore[arg-type]
+            rows = self.loaded_.label_rows(lists)
         elif labels is not None:
             rows = self.loaded_.label_rows([labels] if one else labels)  # type: ignore[list-item]
         elif isinstance(images, str):

@@ -2,7 +2,7 @@
 
 With x_i the features of image i at length 1, the map gives m_i = W x_i + b: what a ridge regression from features to
 labels predicts, times (share of images with the label)^-0.2, so that rare labels count more. Of an image that the map
-was fitted on, the prediction is that of a fit without it, which is exact: with leverage h and y = 1 for its labels,
+was fitted on, the prediction is made by a fit without it, which is exact: with leverage h and y = 1 for its labels,
 
     (m_i - h_i y_i) / (1 - h_i).
 

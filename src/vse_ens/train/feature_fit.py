@@ -170,7 +170,7 @@ class Ridge:
         """Return P, the centered features of images in the basis of eigenvectors."""
         rows = self._rows(images)
         with one_thread():
-            return np.asarray(rows @ self.vectors, np.float64) - self.mean @ self.vectors
+            return np.asarray(rows @ self.vectors - self.mean @ self.vectors, np.float64)
 
     def left_out(self, rotated: Doubles, images: NDArray[np.int64], regularization: float) -> Floats:
         """Return the predictions for images by fits without them, each label times its factor."""
@@ -268,7 +268,8 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
         if at.power not in by_power:
             one = scores.with_factors(first._replace(power=at.power))
             by_power[at.power] = _dense(one.neighbor_terms(sample), len(known.labels))
-        return mapped + np.float32(at.logits) * logits + np.float32(at.share) * by_power[at.power]
+        found: Floats = mapped + np.float32(at.logits) * logits + np.float32(at.share) * by_power[at.power]
+        return found
 
     best = _climb(_COLD_CHOICES, _Cold(), lambda at: measured(total(at)))
     sums = total(best)

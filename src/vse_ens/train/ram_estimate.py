@@ -166,10 +166,10 @@ def _feature_fit(config: Config, data: Annotations) -> int:
     """Return the bytes of learning from features beside the towers: see `vse_ens.train.feature_fit`."""
     if config.has_features or not config.validate or data.features is None:
         return 0
-    images, columns, labels = len(data.images), min(data.features.shape[1], MAX_COLUMNS), len(data.labels)
+    images, columns, labels = len(data.images), min(int(data.features.shape[1]), MAX_COLUMNS), len(data.labels)
     pool, sample = min(images, MAX_NEIGHBORS_FROM), min(images, max(200, min(MAX_IMAGES, MAX_SCORES // labels)))
     blocks = 12 * columns * (sample + min(images, BLOCK))
-    return 48 * columns**2 + 40 * columns * labels + 8 * pool * columns + 64 * sample * labels + blocks
+    return 48 * columns * columns + 40 * columns * labels + 8 * pool * columns + 64 * sample * labels + blocks
 
 
 def _label_weights(labels: int, pairs: int, together: int) -> tuple[int, int]:

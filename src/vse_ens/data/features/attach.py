@@ -179,7 +179,7 @@ def _from_frame(frame: Any) -> tuple[list[str], list[str], Any]:
     ids = [str(one) for one in table.column(image).to_pylist()]
     others = [n for n in range(len(names)) if n != image]
     columns = [table.column(n).to_numpy() for n in others]
-    if len(others) == 1 and columns[0].dtype == object:
+    if len(others) == 1 and hasattr(table.column(others[0]).type, "value_type"):
         return ids, [], _stacked(list(columns[0]))
     wrong = next((names[n] for n, one in zip(others, columns, strict=True) if one.dtype.kind not in "fiub"), None)
     if wrong is not None:
