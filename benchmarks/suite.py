@@ -15,6 +15,7 @@ from benchmarks.accuracy.calibration import CALIBRATION
 from benchmarks.accuracy.confidence import CONFIDENCE
 from benchmarks.accuracy.context import CONTEXT
 from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
+from benchmarks.accuracy.features import FEATURES
 from benchmarks.accuracy.fold_in import FOLD_IN
 from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
@@ -82,6 +83,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         VOCABULARIES,
         DEPARTURES_BENCHMARK,
         TUNE,
+        FEATURES,
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,

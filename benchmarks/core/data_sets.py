@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.vocabulary import Vocabulary
@@ -53,3 +56,45 @@ def zipf(images: int, labels: int, labels_per_image: int = 8) -> Annotations:
 def _numbered(count: int, kind: str) -> Vocabulary:
     digits = pa.array(np.arange(count)).cast(pa.large_string())
     return Vocabulary(pc.utf8_lpad(digits, len(str(count)), "0"), kind)
+
+
+class FeatureSet(NamedTuple):
+    """Images with features and labels, some to train on and some to test on."""
+
+    train: Annotations
+    train_features: Any
+    test_features: Any
+    test_labels: NDArray[np.float32]
+    """One row per test image, one column per label of ``train``."""
+
+
+@overload
+def feature_set(name: str, check: Literal[False] = False) -> FeatureSet: ...
+@overload
+def feature_set(name: str, check: Literal[True]) -> Path | None: ...
+def feature_set(name: str, check: bool = False) -> FeatureSet | Path | None:
+    """Return a data set with features; with ``check``, its folder, or None if it is missing."""
+    from scipy import sparse
+
+    folder = _FOLDER / name
+    if check:
+        return folder if (folder / "ids.txt").exists() else None
+    ids = (folder / "ids.txt").read_text(encoding="utf-8").splitlines()
+    data = Annotations.read(folder / "pairs.tsv.gz", header=False)
+    if (folder / "features.npz").exists():
+        features: Any = sparse.csr_array(sparse.load_npz(folder / "features.npz"))
+        trains = np.array([one.startswith("train") for one in ids])
+    else:
+        features = np.load(next(folder.glob("*.npy"))).astype(np.float32)
+        with gzip.open(folder / "split.tsv.gz", "rt", encoding="utf-8") as file:
+            part = dict(line.rstrip("\n").split("\t") for line in file)
+        trains = np.array([part[one] == "train" for one in ids])
+    images = Vocabulary.from_ids(ids, "image")
+    order = np.argsort(images.numbers(ids))
+    features, trains = features[order], trains[order]
+    at = data.images.numbers(list(images), missing="minus-one")
+    labels = data.to_matrix()[np.maximum(at, 0)].toarray().astype(np.float32) * (at >= 0)[:, None]
+    names = Vocabulary.from_ids([one for one, chosen in zip(images, trains, strict=True) if chosen], "image")
+    image, label = np.nonzero(labels[trains])
+    train = Annotations.from_numbers(names, data.labels, image, label)
+    return FeatureSet(train, features[trains], features[~trains], labels[~trains])

@@ -162,6 +162,10 @@ def test_nothing_known_is_at_least_popularity(fitted: Annotator) -> None:
     assert fitted.annotate(labels=[])[0].confidence == pytest.approx(share, abs=0.01)
 
 
+def test_images_with_and_without_labels_need_no_features(fitted: Annotator) -> None:
+    assert fitted.annotate(labels=[["l03"], []]) == [fitted.annotate(labels=["l03"]), fitted.annotate(labels=[])]
+
+
 def test_every_kind_of_new_image_equals_one_by_one(data: Annotations, fitted: Annotator) -> None:
     kind = "dense" if isinstance(data.features, np.ndarray) else "sparse"
     rows = as_kind(make_data(1)[1][:4], kind)  # the first row is zeros
@@ -314,8 +318,7 @@ def test_balance_prefers_rare_labels(data: Annotations, fitted: Annotator) -> No
 
 
 def test_factors_are_saved_as_they_are() -> None:
-    learned = FeatureMap(
-        *(np.zeros((1, 1), np.float32) for _ in range(4)), Factors(1.5, 0.25, 20.0, 2.0, 0.5, 0.5, 0.0)
-    )
+    parts: Any = [np.zeros((1, 1), np.float32)] * 6
+    learned = FeatureMap(*parts, Factors(1.5, 0.25, 20.0, 2.0, 0.5, 0.5, 0.0625, 0.0))
     assert FeatureMap.from_arrays(learned.arrays()) is not None
     assert FeatureMap.from_arrays(learned.arrays()).factors == learned.factors  # type: ignore[union-attr]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,10 +130,13 @@ def test_more_of_anything_needs_no_less() -> None:
         ("negatives", 500),
         ("sampler", "vse-ens"),
         ("tower", "context+id"),
-        ("tower", "context+features"),
         ("label_weights", True),
     ):
         assert estimate_ram(small_config(**{**settings, name: value}), data, workers=1).total > least, name
+    without = replace(data, features=None)
+    plain = estimate_ram(small_config(**settings), without, workers=1).total
+    assert least > plain  # features beside the tower
+    assert estimate_ram(small_config(**{**settings, "tower": "context+features"}), data, workers=1).total > plain
 
 
 @pytest.mark.parametrize("preset", ["context", "vse-ens"])

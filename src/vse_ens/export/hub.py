@@ -120,10 +120,13 @@ def pull(repo: str, out: str | Path, *, revision: str | None = None) -> None:
     save_model(out, load_model(download(repo, revision)))
 
 
-def download_network(repo: str, names: Sequence[str], beside: Sequence[str], revision: str | None = None) -> Path:
+def download_network(
+    repo: str, names: Sequence[str], external: Sequence[str], beside: Sequence[str], revision: str | None = None
+) -> Path:
     """Return the first of the files ``names`` of a repository, in the cache of huggingface_hub.
 
-    Files called ``beside``, in the folder of the repository or of that file, are downloaded too, from the same commit.
+    Files of its name with an ``external`` ending, and files called ``beside``, in the folder of the repository or of
+    that file, are downloaded too, from the same commit.
     The content of each is compared with the hash that the Hub states.
     """
     hub = _library()
@@ -131,7 +134,7 @@ def download_network(repo: str, names: Sequence[str], beside: Sequence[str], rev
         path = _file(hub, repo, name, revision)
         if path is not None:
             folder, commit = name.rpartition("/")[0], path.parents[name.count("/")].name
-            for one in (f"{name}_data", *beside, *(f"{folder}/{one}" for one in beside if folder)):
+            for one in (*(name + end for end in external), *beside, *(f"{folder}/{one}" for one in beside if folder)):
                 _file(hub, repo, one, commit)
             return path
     raise HubError(f"{repo} on the Hub has none of {', '.join(names)}; choose a repository with an ONNX network")

@@ -135,7 +135,9 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "feature_bias": (single, (labels,)),
             "feature_center": (single, (columns,)),
             "feature_leverages": (single, (images,)),
-            "feature_factors": (single, (7,)),
+            "feature_factors": (single, (8,)),
+            "feature_logits": (single, (_rows(arrays, "feature_logits"), columns + 1)),
+            "feature_folds": (whole, (images,)),
         }
         entries = _rows(arrays, "features_values")
         if "features_indptr" in arrays:
@@ -208,6 +210,12 @@ def _check_features(arrays: Arrays) -> None:
         raise ModelError("the array 'feature_leverages' must hold numbers from 0 to below 1")
     if factors.min() < 0 or factors.max() > MAX_SCALE or factors[2] > _MAX_POWER:
         raise ModelError(f"the array 'feature_factors' must hold numbers from 0 to {MAX_SCALE:g}")
+    regressions, rest = divmod(len(arrays["feature_logits"]), max(1, len(arrays["feature_bias"])))
+    folds = arrays["feature_folds"]
+    if rest or regressions == 1:
+        raise ModelError("the array 'feature_logits' must hold a row per label for each of several regressions")
+    if len(folds) and not (folds.min() >= -1 and folds.max() < max(regressions, 1)):
+        raise ModelError(f"the array 'feature_folds' must hold numbers from -1 to {max(regressions, 1) - 1}")
     columns = arrays["feature_weights"].shape[1]
     if "features_indptr" not in arrays:
         given = arrays["features_values"].shape[1]

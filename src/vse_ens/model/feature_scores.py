@@ -2,9 +2,12 @@
 
 With x_i the features of image i at length 1, the map gives m_i = W x_i + b: what a ridge regression from features to
 labels predicts, times (share of images with the label)^-0.2, so that rare labels count more. Of an image that the map
-was fitted on, the prediction is that of a fit without it, which is exact: with leverage h and y = 1 for its labels,
+was fitted on, the prediction is made by a fit without it, which is exact: with leverage h and y = 1 for its labels,
 
     (m_i - h_i y_i) / (1 - h_i).
+
+To it is added g z_i(a), the logit of a logistic regression. Each half of the images has one of its own; an image is
+scored by that of the other half, and a new image by the mean of both.
 
 The neighbors of an image are the 100 images with the most similar features: the cosine of dense features less their
 mean, or of sparse features weighted by rarity. They count e^(p cosine), and a label adds log(1 + share / 0.03). So
@@ -61,6 +64,8 @@ class Factors(NamedTuple):
     """v of images with one label."""
     decay: float = 0.0
     """Of images with n labels, w and v are n^-decay times as large."""
+    logits: float = 0.0
+    """g."""
     prior: float = 0.0
     """How much of the log frequency, which both parts of the score hold, is taken from their sum."""
 
@@ -77,6 +82,10 @@ class FeatureMap:
     """columns: the mean of dense features, the weights of sparse ones."""
     leverages: Floats
     """images: h, 0 for an image that the map was not fitted on."""
+    logits: Floats
+    """(regressions x |A|) x (columns + 1): weights and bias, one regression after another; no rows without them."""
+    folds: NDArray[np.int32]
+    """images: the regression that was fitted on the image, -1 for none."""
     factors: Factors
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -86,6 +95,8 @@ class FeatureMap:
             "feature_bias": self.bias,
             "feature_center": self.center,
             "feature_leverages": self.leverages,
+            "feature_logits": self.logits,
+            "feature_folds": self.folds,
             "feature_factors": np.array(self.factors, np.float32),
         }
 
@@ -99,6 +110,8 @@ class FeatureMap:
             arrays["feature_bias"],
             arrays["feature_center"],
             arrays["feature_leverages"],
+            arrays["feature_logits"],
+            arrays["feature_folds"],
             Factors(*arrays["feature_factors"].tolist()),
         )
 
@@ -146,7 +159,7 @@ class FeatureScores:
     @cached_property
     def present(self) -> NDArray[np.bool_]:
         """Whether each image of the model has features."""
-        return squared_lengths(plain_features(self.known.features)) > 0
+        return squared_lengths(self.known.features) > 0
 
     def map_scores(
         self, images: NDArray[np.integer] | None, given: Any = None, labels: NDArray[np.integer] | None = None
@@ -155,18 +168,17 @@ class FeatureScores:
 
         With ``labels``, only their columns.
         """
-        learned = self.learned
-        bias = learned.bias if labels is None else learned.bias[labels]
-        rows = self._unit_rows(images, given)
-        if isinstance(rows, np.ndarray):
-            products = self._products.of(rows) if labels is None else row_products(learned.weights[labels], rows).T
-        else:
-            weights = self._columns if labels is None else np.ascontiguousarray(learned.weights[labels].T)
-            products = np.asarray(rows @ weights, dtype=np.float32)  # SciPy adds in the order of the entries
-        scores = products + bias
+        learned, rows = self.learned, self._unit_rows(images, given)
+        scores = self._map.products(rows, labels)
         if given is None and images is not None:
             self._leave_out(images, scores, labels)
-        return np.ascontiguousarray(scores)
+        if learned.factors.logits and len(self._regressions):
+            found = [one.products(rows, labels) for one in self._regressions]
+            folds = np.full(len(scores), -1) if given is not None or images is None else learned.folds[images]
+            for fold, one in enumerate(found):
+                weights = np.where(folds < 0, 1 / len(found), np.where(folds == fold, 0.0, 1 / (len(found) - 1)))
+                scores += (learned.factors.logits * weights).astype(np.float32)[:, None] * one
+        return scores
 
     def _leave_out(self, images: NDArray[np.integer], scores: Floats, labels: NDArray[np.integer] | None) -> None:
         leverages, own = self.learned.leverages[images], self.known.rows(images)
@@ -240,19 +252,21 @@ class FeatureScores:
         return label_factors(self.known)
 
     @cached_property
-    def _products(self) -> LabelProducts:
-        return LabelProducts(self.learned.weights)
+    def _map(self) -> _LinearMap:
+        return _LinearMap(self.learned.weights, self.learned.bias)
 
     @cached_property
-    def _columns(self) -> Floats:
-        return np.ascontiguousarray(self.learned.weights.T)
+    def _regressions(self) -> list[_LinearMap]:
+        labels, logits = len(self.learned.bias), self.learned.logits
+        parts = [logits[first : first + labels] for first in range(0, len(logits), labels)]
+        return [_LinearMap(np.ascontiguousarray(one[:, :-1]), one[:, -1]) for one in parts]
 
     @property
     def _power(self) -> np.float32:
         return np.float32(self.learned.factors.power)
 
     def _unit_rows(self, images: NDArray[np.integer] | None, given: Any) -> Any:
-        return unit_rows(plain_features(self.known.features)[images] if given is None else given)
+        return unit_rows(self.known.features[images] if given is None else given)
 
     def _keys_of(self, rows: Any) -> Any:
         """Return what cosines are computed of."""
@@ -288,6 +302,30 @@ class FeatureScores:
     def _index(self) -> Any:
         keys = self._keys_of(self._unit_rows(self._pool, None))
         return LabelProducts(keys) if isinstance(keys, np.ndarray) else keys.T.tocsr()
+
+
+class _LinearMap:
+    """W x + b of rows of features; each row by itself."""
+
+    def __init__(self, weights: Floats, bias: Floats) -> None:
+        self._weights, self._bias = weights, bias
+
+    def products(self, rows: Any, labels: NDArray[np.integer] | None) -> Floats:
+        """Return one row per row of features, of all ``labels`` or of some."""
+        if isinstance(rows, np.ndarray):
+            products = self._table.of(rows) if labels is None else row_products(self._weights[labels], rows).T
+        else:
+            columns = self._columns if labels is None else np.ascontiguousarray(self._weights[labels].T)
+            products = np.asarray(rows @ columns, dtype=np.float32)  # SciPy adds in the order of the entries
+        return np.ascontiguousarray(products + (self._bias if labels is None else self._bias[labels]))
+
+    @cached_property
+    def _table(self) -> LabelProducts:
+        return LabelProducts(self._weights)
+
+    @cached_property
+    def _columns(self) -> Floats:
+        return np.ascontiguousarray(self._weights.T)
 
 
 def chosen_evenly(images: NDArray[np.int64], most: int) -> NDArray[np.int64]:

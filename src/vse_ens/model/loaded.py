@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.features.attach import named_rows, plain_features
-from vse_ens.data.features.read import FeatureTable
+from vse_ens.data.features.table import FeatureTable
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration

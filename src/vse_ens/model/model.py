@@ -95,8 +95,8 @@ class Model:
         if not kinds.any():
             return
         chosen = slice(None) if labels is None else labels
-        if (kinds != NOTHING).any() and self.features is not None:
-            rows = np.flatnonzero((kinds == BOTH) | (kinds == FEATURES))
+        rows = np.flatnonzero((kinds == BOTH) | (kinds == FEATURES))
+        if len(rows) and self.features is not None:
             numbers = None if features is not None or images is None else images[rows]
             given = None if features is None else features[rows]
             found = self.features.scores(numbers, given, np.diff(known.indptr)[rows], labels)

@@ -14,6 +14,8 @@ from vse_ens.pixels.preprocessing import CONFIG, Preprocessing
 
 NETWORKS = ("onnx/vision_model.onnx", "vision_model.onnx", "onnx/model.onnx", "model.onnx")
 """Where a repository of the Hub or a folder has its network; the first one that exists is used."""
+EXTERNAL = ("_data", ".data")
+"""What the name of a second file adds, in which large networks keep their weights."""
 _OUTPUTS = ("image_embeds", "pooler_output")
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
@@ -102,7 +104,7 @@ def _open(path: Path, provider: str, threads: int | None) -> Any:
 
 def _digest(path: Path, more: str) -> str:
     digest = hashlib.sha256(more.encode())
-    for file in (path, path.with_name(f"{path.name}_data")):  # large networks keep their weights in a second file
+    for file in (path, *(path.with_name(path.name + end) for end in EXTERNAL)):
         if file.is_file():
             with file.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())

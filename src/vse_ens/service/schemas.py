@@ -155,7 +155,7 @@ class AnnotateRequest(Body):
 
     def __post_init__(self) -> None:
         if (self.images is None) == (self.labels is None and self.vectors is None):
-            raise ValueError("give either images, or labels or vectors or both")
+            raise ValueError("give either images or labels, or vectors with or without labels")
         if self.labels is not None and self.vectors is not None and len(self.labels) != len(self.vectors):
             raise ValueError(f"{len(self.labels)} lists of labels and {len(self.vectors)} vectors do not match")
         lengths = sorted({len(vector) for vector in self.vectors or ()})

@@ -9,7 +9,7 @@ for images with labels, to whose scores features are added, on the held-out labe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.features.attach import plain_features, squared_lengths
+from vse_ens.data.features.attach import squared_lengths
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.evaluate.calibrate import cold_curve, cold_temperature, held_out_curve
@@ -39,26 +39,38 @@ from vse_ens.model.feature_scores import (
 )
 from vse_ens.model.model import Model, log_frequencies
 from vse_ens.streams import Streams
+from vse_ens.train.feature_logits import FOLDS, RANK, fit_logits
 from vse_ens.train.validation import Validator, hill_climb
 
 Doubles = NDArray[np.float64]
 
 # Images whose left-out predictions choose lambda and factors, and fit the confidences.
-_MAX_IMAGES = 5_000
-_MAX_SCORES = 4_000_000
+MAX_IMAGES = 5_000
+MAX_SCORES = 4_000_000
 _FEWEST_IMAGES = 3
 _FEWEST_TARGETS = 20
 # A choice is better if the mean difference exceeds half of its standard error.
 _ERRORS = 0.5
-_BLOCK = 16_384
+BLOCK = 16_384
+# Logits of all images in the regressions; with very many labels, too few images would be left.
+_MAX_LOGITS = 16_000_000
+_FEWEST_FITTED = 1_000
 # Lambda, relative to the mean eigenvalue.
 _LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _FIRST_LAMBDA = 0.3
-_POWERS = (5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0)
-_FIRST_POWER = 20.0
-# Factors of neighbors relative to those of the map.
+# Factors of logits and of neighbors, relative to the map.
 _SHARES = (0.0, 0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
-_FIRST_SHARE = 0.1
+
+
+class _Cold(NamedTuple):
+    """How the parts count for images without labels, relative to the map."""
+
+    logits: float = 0.07
+    share: float = 0.1
+    power: float = 20.0
+
+
+_COLD_CHOICES = {"logits": _SHARES, "share": _SHARES, "power": (7.0, 10.0, 14.0, 20.0, 28.0, 40.0)}
 
 
 class _Hybrid(NamedTuple):
@@ -72,7 +84,7 @@ class _Hybrid(NamedTuple):
     prior: float
 
 
-_CHOICES = {
+_HYBRID_CHOICES = {
     "weight": (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0),
     "decay": (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5),
     "share": _SHARES,
@@ -107,7 +119,7 @@ def check_features(config: Config) -> None:
 
 def images_with_both(known: Annotations) -> NDArray[np.int64]:
     """Return the images with labels and features, from which features are learned."""
-    has = squared_lengths(plain_features(known.features)) > 0
+    has = squared_lengths(known.features) > 0
     both = np.flatnonzero(has & (known.labels_per_image > 0))
     if len(both) < _FEWEST_IMAGES:
         raise DataError(
@@ -123,16 +135,15 @@ class Ridge:
     def __init__(self, known: Annotations, images: NDArray[np.int64]) -> None:
         self.known, self.images = known, images
         self.factors = label_factors(known)
-        features = plain_features(known.features)
-        self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(features[chosen])
+        self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(known.features[chosen])
         columns = self._rows(images[:1]).shape[1]
         count, labels = len(images), len(known.labels)
         self.sums, gram = np.zeros(columns), np.zeros((columns, columns))
         products = np.zeros((labels, columns))
         self.squares = np.zeros(columns)
         with one_thread():
-            for first in range(0, count, _BLOCK):
-                chosen = images[first : first + _BLOCK]
+            for first in range(0, count, BLOCK):
+                chosen = images[first : first + BLOCK]
                 rows, targets = self._rows(chosen), _indicator(known, chosen)
                 if isinstance(rows, np.ndarray):
                     exact = rows.astype(np.float64)
@@ -179,8 +190,8 @@ class Ridge:
             weights = (self.products * inverse) @ self.vectors.T
         bias = self.label_means - weights @ self.mean
         leverages = np.zeros(len(self.known.images), np.float32)
-        for first in range(0, len(self.images), _BLOCK):
-            chosen = self.images[first : first + _BLOCK]
+        for first in range(0, len(self.images), BLOCK):
+            chosen = self.images[first : first + BLOCK]
             found = np.square(self.rotated(chosen)) @ inverse + 1.0 / len(self.images)
             leverages[chosen] = np.minimum(found, 1.0 - 1e-6)
         center = self.mean if self.is_dense else np.log((1 + len(self.images)) / (1 + self.squares))
@@ -189,8 +200,27 @@ class Ridge:
             (bias * self.factors).astype(np.float32),
             center.astype(np.float32),
             leverages,
-            Factors(1.0, 0.0, _FIRST_POWER),
+            *self._logits(),
+            Factors(1.0, 0.0, _Cold().power),
         )
+
+    def _logits(self) -> tuple[Floats, NDArray[np.int32]]:
+        """Return the weights and biases of logistic regressions, each on half of the images, and who is in which."""
+        labels, folds = len(self.known.labels), np.full(len(self.known.images), -1, np.int32)
+        fitted = chosen_evenly(self.images, _MAX_LOGITS // labels)
+        if len(fitted) < min(_FEWEST_FITTED, len(self.images)):
+            return np.empty((0, len(self.mean) + 1), np.float32), folds
+        folds[fitted] = np.arange(len(fitted)) % FOLDS
+        vectors, values = self.vectors[:, -RANK:], self.values[-RANK:]
+        parts = []
+        for fold in range(FOLDS):
+            chosen = np.flatnonzero(folds == fold)
+            rotated = self.rotated(chosen)[:, -RANK:].astype(np.float32)
+            weights, bias = fit_logits(rotated, values * len(chosen) / len(self.images), _indicator(self.known, chosen))
+            with one_thread():
+                whole = weights.T.astype(np.float64) @ vectors.T
+                parts.append(np.column_stack([whole, bias - whole @ self.mean]))
+        return np.concatenate(parts).astype(np.float32), folds
 
 
 def known_means(known: Annotations, images: NDArray[np.int64]) -> Doubles:
@@ -217,7 +247,7 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     """
     both = images_with_both(known)
     ridge = Ridge(known, both)
-    sample = chosen_evenly(both, max(200, min(_MAX_IMAGES, _MAX_SCORES // len(known.labels))))
+    sample = chosen_evenly(both, max(200, min(MAX_IMAGES, MAX_SCORES // len(known.labels))))
     rotated, truth = ridge.rotated(sample), _part(known, sample)
 
     def measured(scores: Floats) -> Numbers:
@@ -228,24 +258,24 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     regularization = hill_climb(
         _LAMBDAS, _FIRST_LAMBDA, lambda one: measured(ridge.left_out(rotated, sample, one)), _ERRORS
     )
-    mapped = ridge.left_out(rotated, sample, regularization)
     scores = FeatureScores(known, ridge.solve(regularization))
+    first = scores.learned.factors
+    mapped = scores.map_scores(sample)
+    logits = scores.with_factors(first._replace(logits=1.0)).map_scores(sample) - mapped
     by_power: dict[float, Floats] = {}
 
-    def neighbors(power: float) -> Floats:
-        if power not in by_power:
-            one = scores.with_factors(scores.learned.factors._replace(power=power))
-            by_power[power] = _dense(one.neighbor_terms(sample), len(known.labels))
-        return by_power[power]
+    def total(at: _Cold) -> Floats:
+        if at.power not in by_power:
+            one = scores.with_factors(first._replace(power=at.power))
+            by_power[at.power] = _dense(one.neighbor_terms(sample), len(known.labels))
+        found: Floats = mapped + np.float32(at.logits) * logits + np.float32(at.share) * by_power[at.power]
+        return found
 
-    power = hill_climb(_POWERS, _FIRST_POWER, lambda one: measured(neighbors(one) + np.float32(0.1) * mapped), _ERRORS)
-    share = hill_climb(
-        _SHARES, _FIRST_SHARE, lambda one: measured(mapped + np.float32(one) * neighbors(power)), _ERRORS
-    )
-    sums = mapped + np.float32(share) * neighbors(power)
+    best = _climb(_COLD_CHOICES, _Cold(), lambda at: measured(total(at)))
+    sums = total(best)
     scale = 1.0 / cold_temperature(sums, truth)
-    factors = Factors(*np.array([scale, scale * share, power, 0, 0, 0, 0], np.float32).tolist())
-    found = np.float32(factors.cold_map) * mapped + np.float32(factors.cold_neighbors) * neighbors(power)
+    factors = Factors(*np.array([scale, scale * best.share, best.power, 0, 0, 0, best.logits, 0], np.float32).tolist())
+    found = np.float32(scale) * sums
     found -= np.float32(balance) * log_frequencies(known)
     cold = cold_curve(found, truth)
     return LearnedFeatures(scores.with_factors(factors), {FEATURES: cold}, regularization)
@@ -285,13 +315,11 @@ def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) ->
         return np.concatenate([validator.measure(total(at, part), chosen) for part in range(len(shown))])
 
     best = _Hybrid(1.0, 0.5, factors.cold_neighbors / factors.cold_map, 0.0)
-    for name, choices in (*_CHOICES.items(), *_CHOICES.items()):
-        every = tuple(sorted({*choices, getattr(best, name)}))
-        best = best._replace(
-            **{name: hill_climb(every, getattr(best, name), partial(_with, measured, best, name), _ERRORS)}
-        )
+    best = _climb(_HYBRID_CHOICES, best, measured)
     weight = best.weight * factors.cold_map
-    chosen_factors = np.array([weight, weight * best.share, best.decay, best.prior], np.float32).tolist()
+    chosen_factors = np.array(
+        [weight, weight * best.share, best.decay, factors.logits, best.prior], np.float32
+    ).tolist()
     curve = held_out_curve(
         np.concatenate([total(best, part) for part in range(len(shown))]),
         np.concatenate([np.diff(rows.indptr) for rows in shown]),
@@ -302,8 +330,13 @@ def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) ->
     return learned._replace(scores=both, curves={**learned.curves, BOTH: curve})
 
 
-def _with(measured: Callable[[_Hybrid], Numbers], at: _Hybrid, name: str, value: float) -> Numbers:
-    return measured(at._replace(**{name: value}))
+def _climb(choices: Mapping[str, tuple[float, ...]], at: Any, measured: Callable[[Any], Numbers]) -> Any:
+    """Return the fields with the values that do best, each chosen in turn, twice."""
+    for name in (*choices, *choices):
+        here, every = at, tuple(sorted({*choices[name], getattr(at, name)}))
+        values = partial(lambda name, here, value: measured(here._replace(**{name: value})), name, here)
+        at = at._replace(**{name: hill_climb(every, getattr(at, name), values, _ERRORS)})
+    return at
 
 
 def _some(known: Annotations, images: NDArray[np.int64], count: int, stream: Streams) -> Csr:

@@ -24,8 +24,10 @@ from vse_ens.kernels.two_phase import LabelGradients
 from vse_ens.label_weights.learn import DENSE_LABELS, SUPPORT
 from vse_ens.label_weights.pairs import TASK_LABELS
 from vse_ens.label_weights.sparse import MAX_SUMS
+from vse_ens.model.feature_scores import MAX_COLUMNS, MAX_NEIGHBORS_FROM
 from vse_ens.run.ram import available_memory
 from vse_ens.system import available_cores
+from vse_ens.train.feature_fit import BLOCK, MAX_IMAGES, MAX_SCORES
 from vse_ens.train.pair_selection import frequent_label_pairs
 from vse_ens.train.schedule import Schedule, resolve_auto
 from vse_ens.train.tables import BLOCK_ROWS, padded_width
@@ -131,7 +133,7 @@ def estimate_ram(
         "copies of vectors": (1 + 2 * validate) * sum(vectors.values()),
         "pairs": per_pair * pairs + _IMAGE * images + held_out * held_out_row,
         "members": 2 * config.members * sum(vectors.values()) * (config.members > 1),
-        "features": 3 * feature_bytes,
+        "features": 3 * feature_bytes + _feature_fit(config, data),
         **_engine(config, data, workers, found, vectors),
         "label weights": tried * label_weights,
         "validation": 2 * scores * config.label_weights,
@@ -159,6 +161,16 @@ def _features(config: Config, data: Annotations) -> tuple[int, int]:
     matrix: Any = data.features
     filled = matrix.size if isinstance(matrix, np.ndarray) else int(matrix.nnz)
     return 8 * filled + 12 * len(data.images), matrix.shape[1]
+
+
+def _feature_fit(config: Config, data: Annotations) -> int:
+    """Return the bytes of learning from features beside the towers: see `vse_ens.train.feature_fit`."""
+    if config.has_features or not config.validate or data.features is None:
+        return 0
+    images, columns, labels = len(data.images), min(int(data.features.shape[1]), MAX_COLUMNS), len(data.labels)
+    pool, sample = min(images, MAX_NEIGHBORS_FROM), min(images, max(200, min(MAX_IMAGES, MAX_SCORES // labels)))
+    blocks = 12 * columns * (sample + min(images, BLOCK))
+    return 48 * columns * columns + 40 * columns * labels + 8 * pool * columns + 64 * sample * labels + blocks
 
 
 def _label_weights(labels: int, pairs: int, together: int) -> tuple[int, int]:

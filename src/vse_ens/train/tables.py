@@ -156,7 +156,9 @@ def check_finite(config: Config, embeddings: Embeddings, epoch: int, inputs: boo
 
 def divergence(config: Config, epoch: int) -> TrainingError:
     """Return the error of a training that diverged in an epoch, counted from 0."""
+    closed_form = ", or use the preset context, which cannot diverge on features" * config.has_features
     return TrainingError(
         f"training diverged in epoch {epoch + 1}: the vectors are no longer finite; "
         f"lower the learning rate ({config.learning_rate:g}) or raise the regularization ({config.regularization:g})"
+        f"{closed_form}"
     )

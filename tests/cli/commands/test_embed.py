@@ -140,6 +140,7 @@ def test_a_network_on_the_hub(
         files = {
             "onnx/model.onnx": b"the whole model, which is not needed",
             "onnx/vision_model.onnx": (network / "model.onnx").read_bytes(),
+            "onnx/vision_model.onnx_data": b"weights in a second file",
             "preprocessor_config.json": json.dumps(PLAIN).encode(),
             "README.md": b"a page",
         }
@@ -151,6 +152,7 @@ def test_a_network_on_the_hub(
         np.testing.assert_allclose(read_features(out).matrix[0], WEIGHTS[2], atol=0.02)
         asked = " ".join(hub.requests)
         assert "README.md" not in asked
+        assert "onnx/vision_model.onnx_data" in asked
         assert "onnx/model.onnx" not in asked
 
         # A later commit does not replace a pinned one, and a damaged copy is downloaded again.

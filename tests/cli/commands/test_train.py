@@ -91,7 +91,7 @@ def test_the_model_is_the_same_bytes_on_any_number_of_workers(vse: Vse, pairs: P
     [
         (("--sampler", "best"), "sampler must be one of uniform, popularity, warp, vse-ens, naive, dns; got 'best'"),
         (("--loss", "warp"), "with sampler vse-ens use hinge, logistic or softmax"),
-        (("--set", "depth=3"), "unknown setting 'depth'; the settings are batch, "),
+        (("--set", "depth=3"), "unknown setting 'depth'; the settings are balance, batch, "),
         (("--preset", "bpr"), "preset must be one of context, quick, thorough, vse-ens"),
         (("--workers", "0"), "workers must be at least 1, got 0"),
         (("--tower", "features"), "needs image features: --features FILE"),

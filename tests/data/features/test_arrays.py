@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 from scipy import sparse
 
-from vse_ens.data.features import arrays, read_features
+from vse_ens.data.features import arrays, read, read_features
 from vse_ens.errors import DataError
 
 IDS = ["b.jpg", "ü.jpg", "a.jpg"]
@@ -92,6 +92,7 @@ CASES: dict[str, Callable[[Path], Path]] = {
 @pytest.mark.parametrize("block", [1, 1 << 22])
 def test_arrays_become_a_row_per_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, block: int) -> None:
     monkeypatch.setattr(arrays, "BATCH_NUMBERS", block)
+    monkeypatch.setattr(read, "_COLUMNS", 1 + block % 2)
     table = read_features(CASES[case](tmp_path))
     assert list(table.images) == sorted(IDS)
     matrix = table.matrix if isinstance(table.matrix, np.ndarray) else table.matrix.toarray()

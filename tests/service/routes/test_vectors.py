@@ -91,7 +91,7 @@ BAD: dict[str, tuple[str, str]] = {
     "another length": ('{"vectors": [[1, 2]]}', "the model was trained on 4 features per image, got 2"),
     "two lengths": ('{"vectors": [[1, 2, 3, 4], [1]]}', "vectors must have one length, got 4 and 1"),
     "too long": (json.dumps({"vectors": [[0] * (MAX_FEATURES + 1)]}), f"length <= {MAX_FEATURES}"),
-    "images as well": ('{"vectors": [[1, 2, 3, 4]], "images": ["a"]}', "give either images, or labels or vectors"),
+    "images as well": ('{"vectors": [[1, 2, 3, 4]], "images": ["a"]}', "give either images or labels, or vectors"),
     "too few labels": (
         '{"vectors": [[1, 2, 3, 4]], "labels": [[], []]}',
         "2 lists of labels and 1 vectors do not",

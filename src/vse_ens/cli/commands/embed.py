@@ -63,7 +63,7 @@ def open_encoder(
     model: str, console: Console, *, revision: str | None = None, provider: str = "cpu", threads: int | None = None
 ) -> Encoder:
     """Open a network: a file, a folder, or one on the Hub."""
-    from vse_ens.pixels import NETWORKS, Encoder
+    from vse_ens.pixels import EXTERNAL, NETWORKS, Encoder
     from vse_ens.pixels.preprocessing import CONFIG
 
     path = Path(model)
@@ -71,7 +71,7 @@ def open_encoder(
         from vse_ens.export.hub import download_network
 
         with console.status(f"downloading {model}"):
-            path = download_network(model, NETWORKS, [CONFIG], revision)
+            path = download_network(model, NETWORKS, EXTERNAL, [CONFIG], revision)
     elif revision is not None:
         raise misuse("--revision", f"{model} is not on the Hub")
     with console.status(f"loading {path}"):

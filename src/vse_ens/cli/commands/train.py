@@ -73,6 +73,8 @@ def train(
 
     Example: vse train split/train.parquet --out model
     """
+    if embed is not None and (features is not None or scores is not None):
+        raise misuse("--embed", "cannot be combined with --features or --scores")
     if portable:
         use_portable_cpu()
     from vse_ens.annotator import Annotator
@@ -91,7 +93,9 @@ def train(
             console.note(f"the model in {out} is replaced when the training ends; give another --out to keep it")
         if reading.is_parts(pairs):
             if {features, scores, embed, feedback, reading.rules} != {None}:
-                raise misuse("PAIRS", "features, --feedback and --rules need all pairs in one file")
+                raise misuse(
+                    "PAIRS", "--scores, --embed, --features, --feedback and --rules need all pairs in one file"
+                )
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
@@ -99,16 +103,13 @@ def train(
             data = _read(pairs, feedback, reading, console)
             table = read_table(features, scores, console)
             if embed is not None:
-                if table is not None:
-                    raise misuse("--embed", "cannot be combined with --features or --scores")
                 table = _embedded(pairs, data, embed, console)
             if table is not None:
                 from vse_ens.data.features import attach_features
 
                 data = attach_features(data, table)
-            else:
-                note_unlabeled(data, console)
             console.notes(data.notes)
+            note_unlabeled(data, console)
         if checkpoint.exists() and not resume:
             console.note(f"replacing {checkpoint} of an earlier run; use --resume to continue it")
         started = time.perf_counter()

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vse_ens.data.features.table import FeatureTable
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
-    from vse_ens.data.features.read import FeatureTable
 
 
 def plain_features(features: Any) -> Any:
@@ -80,8 +80,6 @@ def attach_features(data: Annotations, features: Any) -> Annotations:
 
 def feature_table(features: Any) -> FeatureTable | None:
     """Return features with the ids of their images, sorted; None for a matrix, whose rows have no ids."""
-    from vse_ens.data.features.read import FeatureTable
-
     named = named_rows(features)
     if named is None or isinstance(named, FeatureTable):
         return named
@@ -95,7 +93,7 @@ def feature_table(features: Any) -> FeatureTable | None:
 
 def named_rows(features: Any) -> FeatureTable | tuple[list[str], list[str] | None, Any] | None:
     """Return the ids of images, the names of columns and the rows of features, as given; None if they have no ids."""
-    from vse_ens.data.features.read import FeatureTable, read_features
+    from vse_ens.data.features.read import read_features
 
     if isinstance(features, FeatureTable):
         return features
@@ -113,8 +111,6 @@ def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
     parts = [one for one in parts if one.features is not None]
     if not parts:
         return None
-    from vse_ens.data.features.read import FeatureTable
-
     found: Any = None
     for one in parts:
         table = FeatureTable(one.images, plain_features(one.features), one.feature_names)
@@ -183,7 +179,7 @@ def _from_frame(frame: Any) -> tuple[list[str], list[str], Any]:
     ids = [str(one) for one in table.column(image).to_pylist()]
     others = [n for n in range(len(names)) if n != image]
     columns = [table.column(n).to_numpy() for n in others]
-    if len(others) == 1 and columns[0].dtype == object:
+    if len(others) == 1 and hasattr(table.column(others[0]).type, "value_type"):
         return ids, [], _stacked(list(columns[0]))
     wrong = next((names[n] for n, one in zip(others, columns, strict=True) if one.dtype.kind not in "fiub"), None)
     if wrong is not None:

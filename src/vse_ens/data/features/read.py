@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,49 +13,14 @@ from numpy.typing import NDArray
 from vse_ens.data.arrow import GrowingArray, as_numpy, strings_to_arrow
 from vse_ens.data.features.arrays import FeatureFile, open_features
 from vse_ens.data.features.files import is_number, may_be_number
+from vse_ens.data.features.table import FeatureTable
 from vse_ens.data.io.columns import choose_columns, format_names, to_ids
 from vse_ens.data.io.id_index import IdIndex, is_blank
-from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import DataError
 
 Floats = NDArray[np.float32]
-
-
-class FeatureTable(NamedTuple):
-    """The features of some images."""
-
-    images: Vocabulary
-    """The images, in the order of the rows."""
-    matrix: Any
-    """One float32 row per image: an array, or a SciPy CSR matrix if the file lists single values."""
-    names: Sequence[str] | None
-    """The name of each column of the matrix; None if the file does not name them."""
-
-    def aligned(self, names: Sequence[str] | None, source: str) -> FeatureTable:
-        """Return the table with the features of a model, which may have ``names``, in their order.
-
-        Features that the model does not have are dropped. ``source`` is named if there are no others, and if a dense
-        feature is missing.
-        """
-        if names is None or self.names is None or tuple(names) == tuple(self.names):
-            return self
-        column_of = {name: column for column, name in enumerate(self.names)}
-        found = np.array([column_of.get(name, -1) for name in names], np.int64)
-        is_dense = isinstance(self.matrix, np.ndarray)
-        missing = np.flatnonzero(found < 0)
-        if len(missing) == len(found) or (is_dense and len(missing)):
-            raise DataError(f"{source} has no feature {names[missing[0]]!r}, which the model was trained on")
-        if is_dense:
-            return FeatureTable(self.images, np.ascontiguousarray(self.matrix[:, found]), names)
-        from scipy.sparse import csr_array
-
-        new_column = np.full(len(self.names), -1)
-        new_column[found[found >= 0]] = np.flatnonzero(found >= 0)
-        entries = self.matrix.tocoo()
-        kept = new_column[entries.col] >= 0
-        cells = entries.row[kept], new_column[entries.col[kept]]
-        matrix = csr_array((entries.data[kept], cells), shape=(len(self.images), len(names)))
-        return FeatureTable(self.images, matrix, names)
+# Columns that are brought into the order of the images at a time.
+_COLUMNS = 64
 
 
 def read_features(path: str | Path) -> FeatureTable:
@@ -187,7 +151,10 @@ def _dense(rows: _Rows, blocks: Blocks, names: Sequence[str] | None) -> FeatureT
         raise _empty(rows)
     images, new_number = rows.images.finish()
     matrix, row_of = found.release().reshape(-1, width), np.argsort(new_number[order.view()])
-    return FeatureTable(images, matrix if np.all(np.diff(row_of) == 1) else matrix[row_of], names)
+    if not np.all(np.diff(row_of) == 1):
+        for first in range(0, width, _COLUMNS):  # in place, since a copy of all could be larger than the RAM
+            matrix[:, first : first + _COLUMNS] = matrix[row_of, first : first + _COLUMNS]
+    return FeatureTable(images, matrix, names)
 
 
 def _distinct(rows: _Rows, blocks: Blocks) -> Blocks:
