@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+_IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
 
-def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package, given the exported names of each module, with spaces."""
-    homes = {name: f"{package}.{module}" for module, names in modules.items() for name in names.split()}
+
+def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package; the stub beside its ``file`` lists the exported names.
+
+    So the names stand once, where type checkers and editors read them: the stub imports each from its module.
+    """
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: module for module, name in _IMPORT.findall(stub)}
 
     def get(name: str) -> Any:
         if name not in homes:
