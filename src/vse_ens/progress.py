@@ -81,14 +81,7 @@ class ProgressBar:
 
     def adder(self, total: int, unit: str) -> Callable[[int], None]:
         """Return the same as a function of the number done since the last call."""
-        done, count = 0, self.counter(total, unit)
-
-        def add(more: int) -> None:
-            nonlocal done
-            done += more
-            count(done)
-
-        return self._given or add
+        return self._given or summed(self.counter(total, unit))
 
     def _show(self) -> None:
         with self._lock:
@@ -102,6 +95,18 @@ class ProgressBar:
             left = (time.monotonic() - self._started) * (1.0 / self._share - 1.0)
             parts.append(f"about {left:,.0f} s left" if left < 120 else f"about {left / 60:,.0f} min left")
         display.draw(self._share, ", ".join(parts))
+
+
+def summed(report: Callable[[int], Any]) -> Callable[[int], None]:
+    """Return a function of the number done since its last call; it reports the number done so far."""
+    done = 0
+
+    def add(more: int) -> None:
+        nonlocal done
+        done += more
+        report(done)
+
+    return add
 
 
 def display_for(progress: bool | None) -> Callable[[str], Display] | None:

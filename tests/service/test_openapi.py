@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.service_in_process import Client
+from vse_ens.service import openapi
+from vse_ens.service.routes import TOPICS
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +77,9 @@ def test_the_document_is_encoded_once(serve: Callable[..., Client], monkeypatch:
 
 def test_the_document_needs_no_outside_address(document: Any) -> None:
     assert "http://" not in json.dumps(document).replace("http://HOST", "")
+
+
+def test_every_example_and_fixed_response_belongs_to_an_operation() -> None:
+    fixed = tomllib.loads((Path(openapi.__file__).parent / "openapi.toml").read_text(encoding="utf-8"))
+    paths = {one.path for topic in TOPICS for one in topic.operations}
+    assert {*fixed["examples"], *fixed["responses"]} <= paths

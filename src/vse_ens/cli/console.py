@@ -145,7 +145,6 @@ class Progress:
     total: int
     unit: str
     _live: LiveProgress | None = None
-    _done: int = 0  # of `add`
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
@@ -167,11 +166,6 @@ class Progress:
         elif now - self._last_logged >= _LOG_INTERVAL_SECONDS:
             self._last_logged = now
             self.console.print(self.line(done, rate), soft_wrap=True)
-
-    def add(self, more: int) -> None:
-        """Report that more is done since the last call."""
-        self._done += more
-        self(self._done)
 
     def line(self, done: int, rate: float) -> str:
         """Return the line for a log."""

@@ -22,8 +22,9 @@ from vse_ens.data.rules.store import RulesFile
 from vse_ens.errors import ModelError, VseError
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.store import MODEL
+from vse_ens.progress import summed
 from vse_ens.service.errors import unavailable
-from vse_ens.service.jobs import BackgroundJob, Progress
+from vse_ens.service.jobs import BackgroundJob
 from vse_ens.service.ranking import ImageRanker
 from vse_ens.service.source_archive import source_state
 from vse_ens.service.telemetry import ServiceMetrics
@@ -67,6 +68,7 @@ class ServedModel:
         ``verify`` reads all files into RAM and checks every byte. Otherwise only as much is read as answers need.
         """
         fingerprint, annotator = _load(path, verify)
+        rows = max(1, audit_rows(annotator.known_))
         verdicts = [] if feedback is None else read_suggestion_verdicts(feedback.path)
         annotator.use_verdicts(verdicts)
         if len(annotator.known_.images):
@@ -80,7 +82,9 @@ class ServedModel:
             fingerprint,
             _saved_at(path),
             LabelCompletion.of(annotator.known_),
-            BackgroundJob("audit", lambda progress: _run_audit(annotator, progress)),
+            BackgroundJob(
+                "audit", lambda report: annotator.audit(_AUDIT_TOP, progress=summed(lambda n: report(n / rows)))
+            ),
             BackgroundJob("proposals", lambda progress: propose_rules(annotator.known_, progress=progress)),
             labels,
             ImageRanker(annotator, labels, fingerprint),
@@ -151,19 +155,6 @@ def _saved_at(path: Path) -> str | None:
         return datetime.fromtimestamp((path / MANIFEST).stat().st_mtime, UTC).isoformat(timespec="seconds")
     except OSError:
         return None
-
-
-def _run_audit(annotator: Annotator, progress: Progress) -> Audit:
-    """Return the most confident findings among all pairs of the model."""
-    rows = max(1, audit_rows(annotator.known_))
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(done / rows)
-
-    return annotator.audit(_AUDIT_TOP, progress=count)
 
 
 @dataclass(eq=False)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from inspect import getdoc
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -18,43 +20,13 @@ from vse_ens import __version__
 from vse_ens.service.operations import Header, Operation
 from vse_ens.service.schemas import ErrorResponse
 
-DESCRIPTION = """\
-Suggests labels that images lack, learned from (image, label) pairs alone.
-
-Image and label IDs may contain any character, so they are sent in bodies and query strings, never in paths. Numbers
-are finite; a body with `NaN` is rejected. An error is `{"error": "one sentence"}`; for an unknown ID, `nearest` lists
-similar ones. If the service was started with an API key, every call except `/health` and `/ready` needs it as
-`Authorization: Bearer KEY`.
-"""
-
-TAGS = [
-    {"name": "predict", "description": "Suggestions, search, similarity and explanations."},
-    {"name": "rankings", "description": "Images for a label, and images to annotate next."},
-    {"name": "catalog", "description": "The model, its labels and images, and its audit."},
-    {"name": "feedback", "description": "Accepted and rejected labels. Events are never deleted; an undo is an event."},
-    {"name": "rules", "description": "Aliases, renamed labels and implications, and the cleaned data set."},
-    {"name": "label studio", "description": "The machine-learning backend API of Label Studio."},
-    {"name": "operations", "description": "Health, readiness, metrics and reloading."},
-]
-
-_ERRORS = {
-    400: "The body is not JSON.",
-    401: "The API key is missing or wrong.",
-    403: "Not allowed from this origin, or not enabled in this service.",
-    404: "Unknown ID; `nearest` lists similar ones.",
-    408: "The body arrived too slowly.",
-    413: "The body is too large.",
-    415: "The body is not declared as application/json.",
-    422: "A field or parameter is invalid.",
-    503: "The model is still loading, or the service is overloaded; retry after `Retry-After`.",
-}
 _REF = "#/components/schemas/{name}"
 
 
-def plain_text(description: str, examples: Mapping[str, str]) -> dict[int, dict[str, Any]]:
-    """Return the documentation of a response that is not JSON, with an example per media type."""
-    content = {kind: {"schema": {"type": "string"}, "example": text} for kind, text in examples.items()}
-    return {200: {"description": description, "content": content}}
+@cache
+def _fixed() -> dict[str, Any]:
+    """Return what does not follow from the operations: descriptions, examples, and responses that are not JSON."""
+    return tomllib.loads(Path(__file__).with_name("openapi.toml").read_text(encoding="utf-8"))
 
 
 def document_route(operations: Iterable[Operation], *, with_key: bool) -> Route:
@@ -76,8 +48,7 @@ def make_document(operations: Iterable[Operation], *, with_key: bool) -> dict[st
     kinds: list[type[Struct]] = [ErrorResponse]
     for one in operations:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
-        answers = (how["model"] for how in one.responses.values() if "model" in how)
-        kinds += [kind for kind in (one.body, *_structs(one.returns), *answers) if kind is not None]
+        kinds += [kind for kind in (one.body, *_structs(one.returns), *one.others.values()) if kind is not None]
     _, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
     components: dict[str, Any] = {"schemas": schemas}
     if with_key:
@@ -87,12 +58,12 @@ def make_document(operations: Iterable[Operation], *, with_key: bool) -> dict[st
         "info": {
             "title": "vse-ens",
             "summary": "Labels that images lack.",
-            "description": DESCRIPTION,
+            "description": _fixed()["description"],
             "version": __version__,
         },
         "paths": paths,
         "components": components,
-        "tags": TAGS,
+        "tags": _fixed()["tags"],
         **({"security": [{"key": []}]} if with_key else {}),
     }
 
@@ -110,7 +81,7 @@ def _operation(one: Operation) -> dict[str, Any]:
     if one.parameters is not None:
         documented["parameters"] = _parameters(one.parameters, one.headers)
     if one.body is not None:
-        examples = {about: {"value": body} for about, body in one.examples.items()}
+        examples = {about: {"value": body} for about, body in _fixed()["examples"].get(one.path, {}).items()}
         content = {"schema": _schema(one.body), **({"examples": examples} if examples else {})}
         documented["requestBody"] = {"content": {"application/json": content}, "required": True}
     structs = _structs(one.returns)
@@ -120,13 +91,10 @@ def _operation(one: Operation) -> dict[str, Any]:
         responses[one.status] = _response(
             "Successful Response", schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         )
-    for status in one.errors:
-        responses[status] = _response(_ERRORS[status], _schema(ErrorResponse))
-    for status, how in one.responses.items():
-        found = responses.setdefault(status, {})
-        found |= {key: value for key, value in how.items() if key != "model"}
-        if "model" in how:
-            found |= _response(how["description"], _schema(how["model"]))
+    for status, kind in (*dict.fromkeys(one.errors, ErrorResponse).items(), *one.others.items()):
+        responses[status] = _response(_fixed()["statuses"][str(status)], _schema(kind))
+    for status_text, fixed in _fixed()["responses"].get(one.path, {}).items():
+        responses.setdefault(int(status_text), {}).update(fixed)
     documented["responses"] = {str(status): responses[status] for status in sorted(responses)}
     return documented
 

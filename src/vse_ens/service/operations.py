@@ -80,9 +80,8 @@ class Operation:
     tag: str
     errors: tuple[int, ...]
     status: int = 200
-    examples: Mapping[str, Any] = field(default_factory=dict)
-    """Bodies of requests by what they ask for."""
-    responses: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    others: Mapping[int, type[Struct]] = field(default_factory=dict)
+    """Answers with another status."""
     needs_key: bool = True
     executor: Literal["compute", "disk"] = "compute"
 

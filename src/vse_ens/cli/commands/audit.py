@@ -13,6 +13,7 @@ from vse_ens.cli.console import Console, columns, confidence_text, listed
 from vse_ens.cli.options import DefuseFormulas, ModelDir, load_model
 from vse_ens.cli.parameters import Option, misuse
 from vse_ens.errors import MissingPartError
+from vse_ens.progress import summed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,7 @@ def audit(
     from vse_ens.curate.audit.audit import audit_rows
 
     with console.progress("auditing", audit_rows(annotator.known_), "rows") as progress:
-        findings = annotator.audit(top, wrong_share=wrong_share, progress=progress.add)
+        findings = annotator.audit(top, wrong_share=wrong_share, progress=summed(progress))
     if out is not None:
         findings.write_csv(out, defuse_formulas=defuse_formulas)
     if page is not None:

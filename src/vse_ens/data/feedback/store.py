@@ -5,6 +5,7 @@ The verdict in force on a pair is the last one that was not undone; the view ``i
 
 Verdicts that were given together are a batch: events with consecutive numbers, and a row in ``batches``, which only
 undoing a batch reads. Files of an older program lack that table; it is added when they are opened for writing.
+``events.sql`` and ``batches.sql`` create the tables.
 """
 
 from __future__ import annotations
@@ -29,45 +30,6 @@ _MARKS = (f"PRAGMA application_id = {_APPLICATION_ID}", f"PRAGMA user_version = 
 # The longest wait for another process that writes; a write takes milliseconds.
 _BUSY_SECONDS = 10.0
 _REPAIR = "restore a copy, or try .recover of the program sqlite3"
-
-_TABLES = """
-CREATE TABLE events (
-    event INTEGER PRIMARY KEY,
-    image TEXT NOT NULL,
-    label TEXT NOT NULL,
-    verdict TEXT NOT NULL CHECK (verdict IN ('accept', 'reject', 'undo')),
-    by TEXT NOT NULL,
-    at TEXT NOT NULL,
-    source TEXT NOT NULL,
-    confidence REAL,
-    model TEXT NOT NULL,
-    undoes INTEGER REFERENCES events CHECK ((undoes IS NOT NULL) = (verdict = 'undo')),
-    reference TEXT
-);
-CREATE INDEX events_of_pair ON events (image, label, event);
-CREATE UNIQUE INDEX undone_once ON events (undoes) WHERE undoes IS NOT NULL;
-CREATE INDEX events_of_reference ON events (reference) WHERE reference IS NOT NULL;
-CREATE TRIGGER no_event_is_deleted BEFORE DELETE ON events
-    BEGIN SELECT RAISE(ABORT, 'events are never deleted: undo one by another'); END;
-CREATE TRIGGER no_event_is_changed BEFORE UPDATE ON events
-    BEGIN SELECT RAISE(ABORT, 'events are never changed: undo one by another'); END;
-CREATE VIEW in_force AS
-    SELECT image, label, verdict, by, at, source, confidence, model, reference, max(event) AS event
-    FROM events AS said
-    WHERE undoes IS NULL AND NOT EXISTS (SELECT 1 FROM events AS later WHERE later.undoes = said.event)
-    GROUP BY image, label;
-"""
-# Its statements may run again.
-_BATCHES = """
-CREATE TABLE IF NOT EXISTS batches (
-    batch INTEGER PRIMARY KEY REFERENCES events,
-    last INTEGER NOT NULL REFERENCES events CHECK (last >= batch)
-);
-CREATE TRIGGER IF NOT EXISTS no_batch_is_deleted BEFORE DELETE ON batches
-    BEGIN SELECT RAISE(ABORT, 'batches are never deleted: undo one'); END;
-CREATE TRIGGER IF NOT EXISTS no_batch_is_changed BEFORE UPDATE ON batches
-    BEGIN SELECT RAISE(ABORT, 'batches are never changed: undo one'); END;
-"""
 
 
 class Event(NamedTuple):
@@ -110,11 +72,11 @@ def open_writer(path: Path) -> sqlite3.Connection:
             # Of two processes that create the file at once, only one finds it empty inside this transaction.
             with transaction(connection):
                 if _is_empty(connection):
-                    for statement in (*_statements(_TABLES), *_MARKS):
+                    for statement in (*_statements("events.sql"), *_MARKS):
                         connection.execute(statement)
             _check_version(connection, path)
             with transaction(connection):
-                for statement in _statements(_BATCHES):
+                for statement in _statements("batches.sql"):
                     connection.execute(statement)
             check_integrity(connection, path, "quick_check")
             _write_ahead(connection)
@@ -299,9 +261,9 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script; ``executescript`` would end the transaction."""
+    """Yield the statements of a file of this package; ``executescript`` would end the transaction."""
     statement = ""
-    for line in script.splitlines(keepends=True):
+    for line in Path(__file__).with_name(script).read_text(encoding="utf-8").splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
             yield statement

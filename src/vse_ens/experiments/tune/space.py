@@ -12,7 +12,7 @@ from typing import Any
 
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
-from vse_ens.presets import configure, read_toml
+from vse_ens.presets import PRESETS, configure, read_toml
 
 # A space with more combinations of choices is checked in part.
 _MAX_CHECKED = 2_000
@@ -38,60 +38,6 @@ class Choices:
 
 Space = Mapping[str, Range | Choices]
 
-# Every length of a vector is compiled on its own, so there are few.
-_DIMENSIONS = Choices((50, 100, 200))
-
-_PAPER_RATES: Space = {
-    "learning_rate": Range(0.001, 0.1, log=True),
-    "regularization": Range(0.001, 0.1, log=True),
-}
-_PAPER_RANKS: Space = {"rank_scale": Range(0.001, 1.0, log=True)}
-
-_CONTEXT: Space = {
-    "learning_rate": Range(0.02, 0.15, log=True),
-    "learning_rate_decay": Range(0.7, 0.95),
-    "regularization": Range(1e-4, 1e-2, log=True),
-    "bias_regularization": Range(1e-4, 1e-2, log=True),
-    "init_scale": Range(0.005, 0.08, log=True),
-    "dimensions": Choices((64, 128, 256)),
-    "negatives": Range(8, 128, log=True),
-    # 0: chosen from the data.
-    "rank_scale": Choices((0.0, 0.03, 0.1, 0.3)),
-}
-
-SPACES: Mapping[str, Space] = {
-    "context": _CONTEXT,
-    "quick": _CONTEXT,
-    "thorough": _CONTEXT,
-    "vse-ens": {
-        "learning_rate": Range(0.02, 0.2, log=True),
-        "learning_rate_decay": Range(0.96, 1.0),
-        "regularization": Range(0.01, 0.1, log=True),
-        "bias_regularization": Range(0.02, 0.3, log=True),
-        "rank_scale": Range(0.02, 0.6, log=True),
-        "dimensions": _DIMENSIONS,
-    },
-    "warp": {
-        "learning_rate": Range(0.005, 0.05, log=True),
-        "learning_rate_decay": Range(0.9, 1.0),
-        "regularization": Range(0.1, 1.0, log=True),
-        "bias_regularization": Range(0.2, 1.5, log=True),
-        "dimensions": _DIMENSIONS,
-    },
-    "opt-auc": {
-        "learning_rate": Range(0.03, 0.4, log=True),
-        "learning_rate_decay": Range(0.96, 1.0),
-        "regularization": Range(0.001, 0.02, log=True),
-        "bias_regularization": Range(3e-4, 0.02, log=True),
-        "dimensions": _DIMENSIONS,
-    },
-    # The ranges that the paper states.
-    "paper-vse-ens": {**_PAPER_RATES, **_PAPER_RANKS},
-    "paper-warp": _PAPER_RATES,
-    "paper-opt-auc": _PAPER_RATES,
-}
-"""The search space of each preset."""
-
 
 def read_space(path: str | Path) -> Space:
     """Read a space from a TOML file with one table per setting.
@@ -106,9 +52,13 @@ def read_space(path: str | Path) -> Space:
     """
     content = read_toml(path, "space")
     try:
-        return {name: _parse(name, table) for name, table in content.items()}
+        return _parse_space(content)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def _parse_space(content: Mapping[str, object]) -> Space:
+    return {name: _parse(name, table) for name, table in content.items()}
 
 
 def _parse(name: str, table: object) -> Range | Choices:
@@ -118,6 +68,13 @@ def _parse(name: str, table: object) -> Range | Choices:
     if isinstance(table, dict) and {"low", "high"} <= keys <= {"low", "high", "log"}:
         return Range(**table)
     raise ConfigError(f"{name} needs low and high (and log = true for a logarithmic scale), or a list of choices")
+
+
+_FILE = read_toml(Path(__file__).with_name("spaces.toml"), "spaces")
+SPACES: Mapping[str, Space] = {
+    preset: _parse_space(_FILE["context" if preset in ("quick", "thorough") else preset]) for preset in PRESETS
+}
+"""The search space of each preset."""
 
 
 def check_space(space: Space, preset: str, settings: Mapping[str, Any]) -> None:

@@ -104,7 +104,7 @@ def predict(service: Service, served: ServedModel, request: PredictRequest) -> P
     return PredictResponse(results=predictions)
 
 
-@operations.post("/webhook", status=201, responses={200: {"model": WebhookResponse, "description": "OK"}})
+@operations.post("/webhook", status=201, others={200: WebhookResponse})
 async def webhook(service: Service, request: WebhookRequest) -> WebhookResponse | Response:
     """Store the choices of an annotation as feedback; events not about annotations are ignored."""
     if request.action not in ACTIONS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 from starlette.responses import Response
@@ -26,9 +26,7 @@ from vse_ens.service.suggest import shown_reasons
 Prefix = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Kind = Literal["missing", "wrong", "duplicates"]
 
-IN_PROGRESS: dict[int, dict[str, Any]] = {
-    202: {"model": schemas.JobStatus, "description": "The job has not finished; poll again."}
-}
+IN_PROGRESS = {202: schemas.JobStatus}
 
 operations = Operations("catalog")
 
@@ -91,7 +89,7 @@ async def images(served: ServedModel, prefix: Prefix = "", limit: Limit = 20) ->
     return schemas.ImagesResponse(images=found, total=total)
 
 
-@operations.get("/api/audit", responses=IN_PROGRESS)
+@operations.get("/api/audit", others=IN_PROGRESS)
 def audit(
     service: Service,
     served: ServedModel,

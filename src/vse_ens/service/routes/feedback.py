@@ -12,7 +12,6 @@ from vse_ens.data.feedback.verdicts import Feedback, NewVerdict
 from vse_ens.data.io.write import text_lines
 from vse_ens.service import schemas
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import plain_text
 from vse_ens.service.operations import Header, Operations
 from vse_ens.service.routes.images import image_state
 from vse_ens.service.schemas import Limit, Offset
@@ -31,28 +30,13 @@ User = Annotated[
 
 _ANONYMOUS = "anonymous"
 
-_EXAMPLES = {
-    "accept a suggestion": {"image": "img_0000001", "label": "beach", "verdict": "accept", "confidence": 0.62},
-    "reject a label": {"image": "img_0000001", "label": "beach", "verdict": "reject", "source": "audit"},
-}
-_VERDICTS = [
-    {"image": "img_0000001", "label": "beach", "verdict": "accept"},
-    {"image": "img_0000002", "label": "beach", "verdict": "reject"},
-]
-_STREAMED = plain_text(
-    "One line per pair.",
-    {
-        "text/csv": "image,label,by,at,model\nimg_0000001,beach,anna,2026-01-31T12:00:00.000Z,0123456789ab\n",
-        "application/jsonl": '{"image": "img_0000001", "label": "beach", "by": "anna", "at": "...", "model": "..."}\n',
-    },
-)
 _COLUMNS: tuple[str, ...] = ("image", "label", "by", "at", "model")
 _TOP = 12  # suggestions in the returned state of an image
 
 operations = Operations("feedback")
 
 
-@operations.post("/api/feedback", examples=_EXAMPLES)
+@operations.post("/api/feedback")
 async def add(
     service: Service, feedback: Feedback, served: ServedModel, request: schemas.FeedbackRequest, by: User = _ANONYMOUS
 ) -> schemas.FeedbackResponse:
@@ -72,7 +56,7 @@ async def add(
     return schemas.FeedbackResponse(event=event, state=await image_state(service, served, request.image, _TOP))
 
 
-@operations.post("/api/feedback/batch", examples={"a label for several images": {"events": _VERDICTS}})
+@operations.post("/api/feedback/batch")
 async def add_batch(
     service: Service, feedback: Feedback, served: ServedModel, request: schemas.BatchRequest, by: User = _ANONYMOUS
 ) -> schemas.BatchResponse:
@@ -88,7 +72,7 @@ async def add_batch(
     return schemas.BatchResponse(batch=result.batch, stored=result.stored, skipped=result.skipped)
 
 
-@operations.post("/api/feedback/undo", examples={"one verdict": {"event": 1}, "a batch": {"batch": 1}})
+@operations.post("/api/feedback/undo")
 async def undo(
     service: Service, feedback: Feedback, served: ServedModel, request: schemas.UndoRequest, by: User = _ANONYMOUS
 ) -> schemas.FeedbackResponse | schemas.BatchUndoResponse:
@@ -116,7 +100,7 @@ def events(feedback: Feedback, after: Offset = 0, limit: Limit = 100) -> schemas
     )
 
 
-@operations.get("/api/feedback/pairs", responses=_STREAMED)
+@operations.get("/api/feedback/pairs")
 async def pairs(
     service: Service,
     feedback: Feedback,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 from starlette.responses import Response
 
@@ -17,20 +17,8 @@ from vse_ens.service.settings import MAX_TOP
 from vse_ens.service.state import Service
 from vse_ens.service.suggest import MAX_REASONS, shown, suggest
 
-_TOGETHER_EXAMPLES = {"two images": {"images": ["img_0000001", "img_0000002"], "top": 5}}
 # Pictures seldom change; afterwards the browser asks with the ETag.
 _CACHE_CONTROL = "private, max-age=3600"
-
-_PICTURE = {"schema": {"type": "string", "format": "binary"}}
-_RESPONSES: dict[int, dict[str, Any]] = {
-    200: {
-        "description": "The picture, upright and without metadata.",
-        "content": {"image/webp": _PICTURE, "image/jpeg": _PICTURE},
-    },
-    304: {"description": "The picture is the one of `If-None-Match`."},
-    404: {"description": "The image or its picture is unknown."},
-    415: {"description": "The file is not an image, or it is damaged or too large."},
-}
 
 operations = Operations("catalog")
 
@@ -71,7 +59,7 @@ async def image_state(
     )
 
 
-@operations.post("/api/together", examples=_TOGETHER_EXAMPLES)
+@operations.post("/api/together")
 def together(service: Service, served: ServedModel, request: schemas.TogetherRequest) -> schemas.TogetherResponse:
     """Return the current labels of several images, and the labels that most of them probably lack."""
     images = list(dict.fromkeys(request.images))
@@ -106,7 +94,7 @@ def _shared(label: str, found: list[Suggestion], lacking: list[str]) -> schemas.
     )
 
 
-@operations.get("/api/picture", errors=(401, 403, 404, 415, 422, 503), responses=_RESPONSES)
+@operations.get("/api/picture", errors=(401, 403, 404, 415, 422, 503))
 async def picture(
     service: Service,
     served: ServedModel,

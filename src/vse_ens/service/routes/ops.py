@@ -9,13 +9,11 @@ from starlette.responses import Response
 from vse_ens.errors import VseError
 from vse_ens.service.errors import ApiError, unavailable
 from vse_ens.service.models import STILL_LOADING
-from vse_ens.service.openapi import plain_text
 from vse_ens.service.operations import Header, Operations
 from vse_ens.service.schemas import HealthResponse, ReadyResponse, ReloadResponse
 from vse_ens.service.state import Service
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
-_METRICS = plain_text("Metrics in Prometheus text format.", {"text/plain": "vse_suggestions_total 20.0\n"})
 
 operations = Operations("operations")
 
@@ -34,7 +32,7 @@ async def ready(service: Service) -> ReadyResponse:
     return ReadyResponse(model=service.models.loaded.fingerprint)
 
 
-@operations.get("/metrics", errors=(401,), responses=_METRICS)
+@operations.get("/metrics", errors=(401,))
 async def metrics(service: Service) -> Response:
     """Return metrics for Prometheus."""
     return Response(service.metrics.text(), media_type=_TEXT)

@@ -13,22 +13,13 @@ from vse_ens.service.schemas import ImageId, LabelId, Top
 from vse_ens.service.state import Service
 from vse_ens.service.suggest import annotate_if_fast, annotate_images, shown_reasons
 
-_ANNOTATE_EXAMPLES = {
-    "an image of the model": {"images": ["img_0000001"], "top": 3},
-    "an image unknown to the model": {"labels": [["sea", "sand"]], "explain": True},
-    "some labels only, with a minimum confidence": {
-        "images": ["img_0000001"],
-        "allow": ["beach", "wave"],
-        "min_confidence": 0.2,
-    },
-}
 # Images that a search finds in excess where rules may remove some.
 _MORE = 100
 
 operations = Operations("predict")
 
 
-@operations.post("/api/annotate", examples=_ANNOTATE_EXAMPLES)
+@operations.post("/api/annotate")
 async def annotate(service: Service, served: ServedModel, request: schemas.AnnotateRequest) -> schemas.AnnotateResponse:
     """Suggest labels that images lack, best first: none that an image has now, and none that was rejected."""
     response = annotate_if_fast(served, request)
@@ -38,7 +29,7 @@ async def annotate(service: Service, served: ServedModel, request: schemas.Annot
     return response
 
 
-@operations.post("/api/search", examples={"with and without": {"labels": ["beach", "-person"], "top": 5}})
+@operations.post("/api/search")
 def search(service: Service, served: ServedModel, request: schemas.SearchRequest) -> schemas.SearchResponse:
     """Find images for labels: images that lack the labels, or with `tagged` all images.
 
@@ -99,7 +90,7 @@ def similar_images(
     return schemas.SimilarImagesResponse(image=image, similar=service.pictures.with_urls(served, similar))
 
 
-@operations.post("/api/explain", examples={"by labels": {"labels": ["sea", "sand"], "label": "beach"}})
+@operations.post("/api/explain")
 def explain(served: ServedModel, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
     """List all contributions to a label's score for an image; a label it has is explained by its other labels."""
     annotator, names = served.annotator, served.labels.names

@@ -15,7 +15,6 @@ from vse_ens.service import schemas
 from vse_ens.service.errors import ApiError
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.models import ServedModel
-from vse_ens.service.openapi import plain_text
 from vse_ens.service.operations import Operations
 from vse_ens.service.routes.catalog import IN_PROGRESS, in_progress
 from vse_ens.service.routes.feedback import User
@@ -24,21 +23,7 @@ from vse_ens.service.settings import MAX_ID_LENGTH
 from vse_ens.service.source_archive import reason_against, source_archive
 from vse_ens.service.state import Service
 
-_EXAMPLES = {
-    "accept an implication": {"kind": "implication", "label": "beach", "other": "sea"},
-    "merge two labels": {"kind": "alias", "label": "cars", "other": "car"},
-    "reject a proposal": {"kind": "rejected", "label": "beach", "other": "sand"},
-    "rename a label": {"kind": "rename", "label": "plane", "other": "aeroplane"},
-}
 _SHOWN = 6  # images on each side of a proposal
-
-_STREAMED = plain_text(
-    "One line per pair; or, for `source`, a ZIP archive of the changed files.",
-    {
-        "text/csv": "image,label,source\nimg_0000001,beach,data\nimg_0000001,sea,rule\n",
-        "application/jsonl": '{"image": "img_0000001", "label": "beach", "source": "data"}\n',
-    },
-)
 
 operations = Operations("rules")
 
@@ -72,7 +57,7 @@ def in_force(served: ServedModel) -> schemas.RulesResponse:
     return schemas.RulesResponse(rules=entries, version=served.labels.version)
 
 
-@operations.post("/api/rules", examples=_EXAMPLES)
+@operations.post("/api/rules")
 async def add(
     service: Service, file: RulesFile, served: ServedModel, request: schemas.RuleRequest, by: User = "anonymous"
 ) -> schemas.RuleResponse:
@@ -86,7 +71,7 @@ async def add(
     return schemas.RuleResponse(rule=number, changed=changed)
 
 
-@operations.post("/api/rules/undo", examples={"undo a rule": {"rule": 1}})
+@operations.post("/api/rules/undo")
 async def undo(
     service: Service, file: RulesFile, served: ServedModel, request: schemas.RuleUndoRequest, by: User = "anonymous"
 ) -> schemas.RuleResponse:
@@ -97,7 +82,7 @@ async def undo(
     return schemas.RuleResponse(rule=request.rule, changed=changed)
 
 
-@operations.get("/api/rules/proposals", responses=IN_PROGRESS)
+@operations.get("/api/rules/proposals", others=IN_PROGRESS)
 def proposals(
     served: ServedModel, offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0, limit: Limit = 200
 ) -> schemas.ProposalsResponse | Response:
@@ -134,7 +119,7 @@ def proposals(
     )
 
 
-@operations.get("/api/export", responses=_STREAMED)
+@operations.get("/api/export")
 def export(
     service: Service,
     served: ServedModel,

@@ -1,0 +1,16 @@
+from vse_ens.curate.audit.audit import Audit as Audit
+from vse_ens.curate.audit.audit import audit_labels as audit_labels
+from vse_ens.curate.audit.audit import audit_rows as audit_rows
+from vse_ens.curate.audit.wrong import total_step_size as total_step_size
+from vse_ens.curate.explain import Explanation as Explanation
+from vse_ens.curate.label_ranking import ImageScan as ImageScan
+from vse_ens.curate.label_ranking import LabelRanker as LabelRanker
+from vse_ens.curate.search import FoundImages as FoundImages
+from vse_ens.curate.search import Neighbors as Neighbors
+from vse_ens.curate.search import Searcher as Searcher
+from vse_ens.curate.suggest import explain_label as explain_label
+from vse_ens.curate.suggest_remote import RemoteSuggester as RemoteSuggester
+from vse_ens.curate.verdict_calibration import calibrated as calibrated
+from vse_ens.curate.verdict_calibration import reliability_of as reliability_of
+from vse_ens.curate.verdict_calibration import suggestions_to_judge as suggestions_to_judge
+from vse_ens.curate.verdict_calibration import with_verdicts as with_verdicts

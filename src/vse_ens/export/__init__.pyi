@@ -1,0 +1,11 @@
+from vse_ens.export.hub import CardFacts as CardFacts
+from vse_ens.export.hub import Pushed as Pushed
+from vse_ens.export.hub import download as download
+from vse_ens.export.hub import push as push
+from vse_ens.export.suggestions import ExportCounts as ExportCounts
+from vse_ens.export.suggestions import SuggestedEdits as SuggestedEdits
+from vse_ens.export.suggestions import format_of as format_of
+from vse_ens.export.suggestions import label_edits as label_edits
+from vse_ens.export.suggestions import suggestion_frame as suggestion_frame
+from vse_ens.export.suggestions import write_suggestions as write_suggestions
+from vse_ens.export.vectors import write_model_vectors as write_model_vectors
