@@ -73,14 +73,7 @@ class ShardActor:
     def run_shard(self, shard: int, shared: Sequence[Payload], arguments: Payload) -> tuple[Sequence[Payload], Payload]:
         """Train one shard until the next exchange; return its deltas and a report."""
         deltas, stats = self._shards[shard].run(shared, **arguments)
-        report = {
-            "counts": stats.counts,
-            "loss": stats.loss,
-            "seconds": stats.seconds,
-            "refresh_seconds": stats.refresh_seconds,
-            "amount": int(stats.counts[DRAWS]),
-        }
-        return deltas, report
+        return deltas, {**vars(stats), "amount": int(stats.counts[DRAWS])}
 
     def save_shard(self, shard: int, arguments: Payload) -> Payload:
         """Return the image vectors of a shard, or the file in ``folder`` they were written to."""
@@ -113,14 +106,6 @@ class ShardActor:
             label_squares=np.zeros(labels if inputs else 0, np.float32),
             input_squares=np.zeros(inputs, np.float32),
         )
-
-
-def feature_arguments(features: Any) -> dict[str, Any]:
-    """Return rows of image features as arrays."""
-    if isinstance(features, np.ndarray):
-        return {"features": features}
-    rows = features.tocsr()
-    return {"feature_indptr": rows.indptr, "feature_indices": rows.indices, "feature_values": rows.data}
 
 
 def _features(arguments: Payload, columns: int) -> Any:

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.config import Config
-from vse_ens.data.annotations import Annotations
-from vse_ens.data.partition.store import Partition
-from vse_ens.label_weights.learn import learn_label_weights
-from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.weights import LabelWeights
-from vse_ens.run.pool import LocalPool, MergeSpec, Payload, Pool, WorkerTiming
-from vse_ens.run.threads import Workers
-from vse_ens.train.backend import Arrays, pack_embeddings, unpack_embeddings
+from vse_ens.run.pool import LocalPool, MergeSpec, Payload
+from vse_ens.train.backend import Arrays, Backend
 from vse_ens.train.engines import RoundStats
-from vse_ens.train.pair_selection import frequent_label_pairs
-from vse_ens.train.ram_estimate import check_ram
-from vse_ens.train.schedule import resolve_auto
 from vse_ens.train.sharded.actor import FACTORY
 from vse_ens.train.sharded.merge import (
     apply_delta,
@@ -33,9 +20,6 @@ from vse_ens.train.sharded.merge import (
     shared_tables,
     split_tables,
 )
-from vse_ens.train.sharded.sources import InMemorySource, PartitionSource, ShardSource
-from vse_ens.train.tables import padded
-from vse_ens.train.validation import ValidationSet, choose_held_out, make_validation_set
 
 _MERGE = MergeSpec(
     *(f"{function.__module__}.{function.__name__}" for function in (merge_deltas, split_tables, join_deltas))
@@ -46,55 +30,14 @@ _SAVE_EVERY = 20.0
 _MAX_UNSAVED_BYTES = 1 << 30
 
 
-class ShardedBackend:
-    """Trains the shards of a model in a pool: on a cluster, or one after another in this process.
+class ShardedBackend(Backend):
+    """Trains the shards of a model in a pool: on a cluster, or one after another in this process."""
 
-    ``folder`` is where a partition's remaining pairs and image vectors are written: beside the partition by default.
-    """
+    _epoch, _exchanges = 0, 1
 
-    def __init__(
-        self,
-        config: Config,
-        data: Annotations | Partition,
-        workers: int | None = None,
-        pool: Pool | None = None,
-        folder: Path | None = None,
-    ) -> None:
-        self._source: ShardSource
-        if isinstance(data, Annotations):
-            self._source = InMemorySource(data)
-        else:
-            self._source = PartitionSource(data, folder or data.folder.with_name("training"))
-        self._source.check(config)
-        self.known = self._source.known
-        self.config = resolve_auto(config, self.known)
-        self.pool = pool
-        self.timings: tuple[WorkerTiming, ...] = ()
-        self._workers = Workers(workers)
-        self._working_pool: Pool = pool or LocalPool(self._workers)
-        self._train_source: ShardSource = self._source
-        self._store = self._source.vector_store(self.config)
-        self._best: Embeddings | None = None
-        self._all_pairs = False
+    def _reset(self) -> None:
         self._is_open = False
-        self._epoch, self._exchanges = 0, 1
         self._unsaved_bytes, self._unsaved_seconds, self._saving_seconds = 0, 0.0, 0.0
-
-    def hold_out(self) -> ValidationSet:
-        """Withhold one label of some images from training."""
-        chosen = choose_held_out(self.config, self.known)
-        self._train_source = self._source.without(chosen)
-        return make_validation_set(self.known, self._train_source.known, chosen)
-
-    def initialize(self, all_pairs: bool = False) -> None:
-        """Draw new start vectors; train on the pairs that are not held out, or on all."""
-        self._all_pairs = all_pairs
-        config, label_pairs = self.config, None
-        if config.has_context:
-            label_pairs = frequent_label_pairs(self._pairs.countable, config.label_pairs, self._working_pool)
-        if isinstance(self._source, InMemorySource) and not all_pairs:
-            check_ram(config, self.known, self._workers.count, label_pairs)
-        self._use(padded(self._pairs.initial(config, label_pairs)))
 
     def begin_epoch(self, epoch: int) -> int:
         """Plan an epoch: one round per exchange."""
@@ -125,45 +68,14 @@ class ShardedBackend:
             self.save_vectors()
         return _total(result.reports, time.perf_counter() - started)
 
-    @property
-    def tables(self) -> Embeddings:
-        """The tables under training; image vectors are those saved last."""
-        return self._current
-
-    def validation_embeddings(self, images: NDArray[np.int64], best: bool = False) -> Embeddings:
-        """Return the current or best embeddings, with the vectors of ``images`` only."""
-        self.save_vectors()
-        embeddings = self._chosen(best)
-        if not self.config.has_ids:
-            return embeddings
-        return replace(embeddings, image_vectors=self._store.rows(embeddings, images, best))
-
-    def snapshot_best(self) -> None:
-        """Keep the current vectors as those of the best epoch."""
-        self.save_vectors()
-        self._best = self._current.copy()
-        self._store.mark_best()
-
-    def export(self, best: bool = False) -> Embeddings:
-        """Return a copy of the current or best embeddings, with the vectors of all images and without padding."""
-        self.save_vectors()
-        return self._store.assemble(self._chosen(best), self.config.dimensions, best and self._best is not None)
-
-    def learn_label_weights(self, regularization: float, all_pairs: bool = False) -> LabelWeights:
-        """Learn the label weights from the pairs that are not held out, or from all."""
-        source = self._source if all_pairs else self._train_source
-        return learn_label_weights(source.countable, regularization, self._working_pool)
-
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return arrays and JSON from which `restore` continues."""
-        self.save_vectors()
-        return pack_embeddings(self._current, self._best), {"all_pairs": self._all_pairs, "store": self._store.state()}
+        """Add the files of the image vectors."""
+        arrays, state = super().state()
+        return arrays, state | {"store": self._store.state()}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
-        """Continue from a saved state."""
-        self._all_pairs = state["all_pairs"]
-        current, self._best = unpack_embeddings(arrays, self._current)
-        self._use(current)
+        """Continue from a saved state, with the files of the image vectors."""
+        super().restore(arrays, state)
         self._store.restore(state["store"])
 
     def close(self) -> None:
@@ -182,22 +94,6 @@ class ShardedBackend:
         self._unsaved_bytes, self._unsaved_seconds = 0, 0.0
         self._saving_seconds = time.perf_counter() - started
 
-    @property
-    def training_pairs(self) -> Annotations:
-        """The pairs that are not held out."""
-        return self._train_source.known
-
-    @property
-    def _pairs(self) -> ShardSource:
-        """The pairs training sees."""
-        return self._source if self._all_pairs else self._train_source
-
-    def _use(self, embeddings: Embeddings) -> None:
-        self._current = embeddings
-        self._store.begin(embeddings)
-        self._is_open = False
-        self._unsaved_bytes, self._unsaved_seconds, self._saving_seconds = 0, 0.0, 0.0
-
     def _open_pool(self) -> None:
         """Hand each shard its pairs and its start vectors."""
         embeddings = self._current
@@ -211,9 +107,6 @@ class ShardedBackend:
         arguments = self._pairs.shard_arguments(self.config, embeddings, self._store)
         self._working_pool.open(FACTORY, settings, arguments)
         self._is_open = True
-
-    def _chosen(self, best: bool) -> Embeddings:
-        return self._best if best and self._best is not None else self._current
 
 
 def _total(reports: list[Payload], seconds: float) -> RoundStats:

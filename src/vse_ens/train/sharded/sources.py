@@ -1,8 +1,9 @@
-"""The pairs of a sharded training: in memory, or partitioned on disk."""
+"""The pairs of a training: in memory, or partitioned by shard on disk."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,12 @@ from vse_ens.data.splits import HeldOut
 from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.pool import Payload
-from vse_ens.train.sharded.actor import feature_arguments
 from vse_ens.train.sharded.vector_store import ShardVectorStore, TableVectors, VectorStore
 from vse_ens.train.tables import initial_embeddings, initial_tables
 
 
 class InMemorySource:
-    """Pairs in the memory of the driver, which sends each shard its part."""
+    """Pairs in the memory of this process, which sends each shard its part."""
 
     def __init__(self, data: Annotations) -> None:
         self.known = self.countable = data
@@ -61,7 +61,7 @@ class InMemorySource:
                 "image_vectors": embeddings.image_vectors[own] if config.has_ids else embeddings.image_vectors,
             }
             if config.has_features:
-                arguments |= feature_arguments(plain_features(self.known.features)[own])
+                arguments |= _feature_arguments(plain_features(self.known.features)[own])
             found.append(arguments)
         return found
 
@@ -107,8 +107,15 @@ class PartitionSource:
         return [{"partition": str(self.countable.folder.absolute()), **state} for state in states]
 
 
-ShardSource = InMemorySource | PartitionSource
-"""Pairs that can be handed out to shards."""
+PairSource = InMemorySource | PartitionSource
+
+
+def _feature_arguments(features: Any) -> dict[str, Any]:
+    """Return rows of image features as arrays."""
+    if isinstance(features, np.ndarray):
+        return {"features": features}
+    rows = features.tocsr()
+    return {"feature_indptr": rows.indptr, "feature_indices": rows.indices, "feature_values": rows.data}
 
 
 def check_partitioned(config: Config) -> None:
