@@ -92,5 +92,5 @@ def test_later_features_replace_earlier_ones(data: Annotations, kind: str, tmp_p
     assert plain(before.features).tolist() == kept.tolist()
     assert plain(before.joined(Annotations.from_pairs([("e", "x")])).features).tolist() == [*ROWS, [0, 0]]
     assert data.joined(Annotations.from_pairs([("e", "x")])).features is None
-    with pytest.raises(DataError, match="same columns as before, got 2 and 3"):
+    with pytest.raises(DataError, match="same columns as before, got 3 and not 2"):
         before.joined(attach_features(data, {"a": [1.0, 2.0, 3.0]}))

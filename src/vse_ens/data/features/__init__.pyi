@@ -1,0 +1,5 @@
+from vse_ens.data.features.attach import attach_features as attach_features
+from vse_ens.data.features.attach import plain_features as plain_features
+from vse_ens.data.features.read import read_features as read_features
+from vse_ens.data.features.read import read_scores as read_scores
+from vse_ens.data.features.table import FeatureTable as FeatureTable
