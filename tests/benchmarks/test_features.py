@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from benchmarks.accuracy.features import (
     LOGISTIC,
     NEAREST,
@@ -18,8 +17,8 @@ from benchmarks.accuracy.features import (
 
 
 def test_metrics_by_image_and_by_word() -> None:
-    scores = np.array([[9.0, 8, 7, 6, 5, 4, 3], [3.0, 4, 5, 6, 7, 8, 9]])
-    truth = np.array([[1.0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1, 0]])
+    scores = np.pad(np.array([[9.0, 8, 7, 6, 5, 4, 3], [3.0, 4, 5, 6, 7, 8, 9]]), ((0, 0), (0, 5)))
+    truth = np.pad(np.array([[1.0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1, 0]]), ((0, 0), (0, 5)))
     found = image_metrics(scores, truth)
     assert found["precision@1"] == 0.5
     assert found["precision@3"] == pytest.approx(1 / 3)
