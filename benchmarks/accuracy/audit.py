@@ -14,7 +14,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.wrong import Auditor, random_negatives, total_step_size, wrong_confidences
 from vse_ens.data.annotations import Annotations
-from vse_ens.evaluate.reliability import expected_calibration_error
+from vse_ens.evaluate.reliability import binned_calibration_error, reliability
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.streams import Streams
 
@@ -80,7 +80,9 @@ def _find_wrong(data: Annotations, streams: Streams, epochs: int | None) -> Raw:
         "auc": area_under_curve(confidences, planted),
         "first": int(planted[first].sum()),
         "mean_confidence": float(confidences[first].mean()),
-        "calibration_error": expected_calibration_error(confidences[likely], planted[likely]) if likely.any() else 0.0,
+        "calibration_error": binned_calibration_error(reliability(confidences[likely], planted[likely]))
+        if likely.any()
+        else 0.0,
         "seconds": seconds,
     }
 

@@ -13,7 +13,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.curate.suggest import Suggester
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
-from vse_ens.evaluate.reliability import BINS, expected_calibration_error
+from vse_ens.evaluate.reliability import BINS, binned_calibration_error, reliability
 from vse_ens.streams import Streams
 
 _LIMIT = 0.03
@@ -96,7 +96,7 @@ def _error(model: Annotator, truth: NDArray[np.bool_], field: str = "confidences
     filled = labels >= 0
     right = truth[np.arange(len(labels))[:, None], labels]
     said = np.concatenate([getattr(block, field) for block in blocks])
-    return expected_calibration_error(said[filled], right[filled])
+    return binned_calibration_error(reliability(said[filled], right[filled]))
 
 
 def score(raw: Raw) -> Score:

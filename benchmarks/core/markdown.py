@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
 from textwrap import fill
 
-from vse_ens.report.html import Block, Bullets, Code, Details, Facts, Note, Page, Paragraph
+from vse_ens.report.html import Block, Code, Details, Facts, Note, Page, Paragraph
 from vse_ens.report.tables import Cell, Column, Table, shown
 
 _WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A bulleted list."""
+
+    items: Iterable[str]
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in self.items) + "</ul>"
 
 
 def page_markdown(page: Page, level: int = 1) -> str:

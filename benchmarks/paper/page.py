@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from benchmarks.core.markdown import Bullets
 from benchmarks.paper import page_results, page_sampling
 from benchmarks.paper.numbers import (
     ITERATIONS,
     MODELS,
     PAPER,
 )
-from vse_ens.report.html import Block, Bullets, Code, Details, Facts, Note, Page, Paragraph, Section
+from vse_ens.report.html import Block, Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Table
 
 Document = dict[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from benchmarks.core.markdown import Bullets
 from benchmarks.paper.cost import Exponent, Grid, growth, series
 from benchmarks.paper.data_sets import COUNTS, KNOWN_DIFFERENCES, marked_titles
 from benchmarks.paper.findings import (
@@ -25,7 +26,7 @@ from benchmarks.paper.numbers import (
 )
 from benchmarks.paper.tuning import TUNING_METRIC, best_candidate, is_at_edge, literal_share
 from vse_ens.report.charts import LineChart, Series
-from vse_ens.report.html import Block, Bullets, Paragraph
+from vse_ens.report.html import Block, Paragraph
 from vse_ens.report.tables import Cell, Column, Table
 
 Document = dict[str, Any]

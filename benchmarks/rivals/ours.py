@@ -52,7 +52,10 @@ class ImageKnnRival(Rival):
         """Merge images with equal labels."""
         del epochs, seed
         fitted = ImageKnn(**settings).fit(data)
-        yield 1, Fitted(fitted.scores, fitted.nbytes)
+        matrices = (fitted.rows, fitted.by_label, fitted.without)
+        arrays = [array for one in matrices for array in (one.data, one.indices)]
+        arrays += [fitted.squares, fitted.norms, fitted.images_per_row, fitted.common, fitted.row_of_fitted]
+        yield 1, Fitted(fitted.scores, sum(array.nbytes for array in arrays))
 
 
 class PopularityRival(Rival):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
 from typing import SupportsIndex, TypeVar, overload
 
 Value = str | int | float | None
@@ -21,15 +22,7 @@ MAX_ROWS = 20
 _MAX_TEXT = 80  # characters of a cell in text
 
 # Colors follow the notebook, light or dark; lines and bars are translucent.
-_STYLE = (
-    "<style>.vse-ens table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0 .8em}"
-    ".vse-ens caption{text-align:left;caption-side:top;font-weight:600;padding:.2em 0;color:inherit;white-space:nowrap}"
-    ".vse-ens th,.vse-ens td{text-align:left;padding:.2em .9em .2em .2em;background:none;color:inherit;"
-    "border:0;border-bottom:1px solid rgba(128,128,128,.35);max-width:36em;overflow-wrap:break-word}"
-    ".vse-ens .n{text-align:right;white-space:nowrap}"
-    ".vse-ens .bar{background:linear-gradient(90deg,rgba(20,130,220,.28) var(--share),transparent var(--share))}"
-    ".vse-ens p{margin:.3em 0;opacity:.75}</style>"
-)
+_STYLE = Path(__file__).with_name("display.css").read_text(encoding="utf-8").replace("\n", "")
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,8 @@ class TableRepr:
         return "\n\n".join(table.cut().text() for table in self._tables())
 
     def _repr_html_(self) -> str:
-        return f'<div class="vse-ens">{_STYLE}{"".join(table.cut().html() for table in self._tables())}</div>'
+        tables = "".join(table.cut().html() for table in self._tables())
+        return f'<div class="vse-ens"><style>{_STYLE}</style>{tables}</div>'
 
 
 class ResultList(TableRepr, list[T]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.core.markdown import page_markdown, table_markdown
+from benchmarks.core.markdown import Bullets, page_markdown, table_markdown
 
-from vse_ens.report.html import Bullets, Code, Details, Facts, Note, Page, Paragraph, Section
+from vse_ens.report.html import Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Column, Table
 
 

@@ -21,7 +21,7 @@ from vse_ens.evaluate.calibrate import (
     mask_known,
     top_outcomes,
 )
-from vse_ens.evaluate.reliability import expected_calibration_error
+from vse_ens.evaluate.reliability import binned_calibration_error, reliability
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import Calibration, Temperature
 from vse_ens.model.embeddings import Embeddings, Floats
@@ -105,7 +105,7 @@ def test_confidences_are_the_chances_of_missing_labels(assumed: float) -> None:
     labels, _ = top_labels(scores, 10)
     said = np.take_along_axis(confidences(calibration, scores), labels, axis=1)
     for top, most in ((1, 0.012), (10, 0.004)):
-        assert expected_calibration_error(said[:, :top], (labels == lacking[:, None])[:, :top]) < most
+        assert binned_calibration_error(reliability(said[:, :top], (labels == lacking[:, None])[:, :top])) < most
     if assumed == 1.0:
         chances = np.exp(scores.astype(np.float64))
         chances /= chances.sum(axis=1, keepdims=True)
@@ -247,7 +247,7 @@ def test_a_model_is_calibrated_by_what_was_held_out(monkeypatch: pytest.MonkeyPa
     labels, _ = top_labels(scores, 20)
     before = confidences(calibration, scores, counts)
     hits = labels == split.test.indices[:, None]
-    assert expected_calibration_error(np.take_along_axis(before, labels, axis=1), hits) < 0.01
+    assert binned_calibration_error(reliability(np.take_along_axis(before, labels, axis=1), hits)) < 0.01
     # In blocks of other sizes, products may round in another way.
     monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 60 * 300)
     assert confidences(calibrate(model, split), scores, counts) == pytest.approx(before, abs=1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vse_ens.errors import ConfigError
-from vse_ens.evaluate.reliability import Reliability, binned_calibration_error, expected_calibration_error, reliability
+from vse_ens.evaluate.reliability import Reliability, binned_calibration_error, reliability
 
 
 def test_bins_and_error_by_hand() -> None:
@@ -19,7 +19,7 @@ def test_bins_and_error_by_hand() -> None:
 
 def test_equal_confidences_stay_together_whatever_their_order() -> None:
     assert reliability([0.5, 0.5, 0.5, 0.5], [1, 0, 1, 0], bins=4) == [Reliability(0.5, 0.5, 4)]
-    assert expected_calibration_error([0.5] * 4, [1, 1, 0, 0]) == 0.0
+    assert binned_calibration_error(reliability([0.5] * 4, [1, 1, 0, 0])) == 0.0
     assert [one.count for one in reliability([0.25, 0.5, 0.5, 0.5], [0, 1, 0, 1], bins=2)] == [1, 3]
 
 
@@ -35,4 +35,4 @@ def test_numbers_that_do_not_match_are_refused() -> None:
     with pytest.raises(ConfigError, match="got 1 for 2"):
         reliability([0.5, 0.5], [True])
     with pytest.raises(ConfigError, match="got 0 for 0"):
-        expected_calibration_error([], [])
+        reliability([], [])

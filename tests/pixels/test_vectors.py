@@ -118,12 +118,12 @@ def test_pictures_that_cannot_be_read_are_counted_and_named(
     Path(pictures["04.png"]).unlink()
     os.mkfifo(pictures["04.png"])
     vectors, matrix = run(pictures, Encoder(network), tmp_path / "cache")
-    assert list(vectors.faults.reasons) == ["01.png", "02.png", "03.png", "04.png"]
+    assert list(vectors.faults) == ["01.png", "02.png", "03.png", "04.png"]
     assert len(matrix) == len(vectors.images) == 71
     assert "4 files" in vectors.faults.notes()[0]
     assert "01.png" in vectors.faults.notes()[0]
     with pytest.raises(DataError, match="none of 4 pictures can be read"):
-        run({name: pictures[name] for name in vectors.faults.reasons}, Encoder(network), tmp_path / "cache")
+        run({name: pictures[name] for name in vectors.faults}, Encoder(network), tmp_path / "cache")
 
 
 def test_vectors_that_are_not_finite_are_faults(pictures: dict[str, str], network: Path, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_vectors_that_are_not_finite_are_faults(pictures: dict[str, str], networ
             return vectors
 
     vectors, matrix = run(pictures, Infinite(network), tmp_path / "cache")
-    assert vectors.faults.reasons == {"00.png": "the network returns no finite numbers"}
+    assert vectors.faults == {"00.png": "the network returns no finite numbers"}
     assert np.isfinite(matrix).all()
     assert run(pictures, Encoder(network), tmp_path / "cache")[0].computed == 1
 

@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.core.markdown import Bullets
 
 from tests.support.html_reading import Reader
 from vse_ens.errors import DataError
 from vse_ens.report.charts import BarChart, Bars, LineChart, Series
-from vse_ens.report.html import Bullets, Code, Details, Facts, Note, Page, Paragraph, Section
+from vse_ens.report.html import Code, Details, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Table
 
 NASTY = """<script>alert("1")</script>' & \u202eid"""

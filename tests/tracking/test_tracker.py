@@ -12,8 +12,7 @@ import pytest
 from tests.support.training_runs import SMALL, small_data
 from vse_ens.annotator import Annotator
 from vse_ens.errors import ConfigError, MissingPartError
-from vse_ens.tracking import MlflowTracker, TensorBoardTracker, Tracker, WandbTracker, parse_tracker
-from vse_ens.tracking.tracker import load_library
+from vse_ens.tracking import MlflowTracker, TensorBoardTracker, Tracker, WandbTracker, load_library, parse_tracker
 
 VALIDATED = {**SMALL, "validate": True, "metric": "auc"}
 

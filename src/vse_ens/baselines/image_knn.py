@@ -93,13 +93,6 @@ class FittedImageKnn(FittedBaseline):
     own_rows: NDArray[np.int64]
     """The row of each image that it scores; -1 if it was not fitted to it."""
 
-    @property
-    def nbytes(self) -> int:
-        """The size of all arrays that it scores with."""
-        matrices = [array for one in (self.rows, self.by_label, self.without) for array in (one.data, one.indices)]
-        arrays = (*matrices, self.squares, self.norms, self.images_per_row, self.common, self.row_of_fitted)
-        return sum(array.nbytes for array in arrays)
-
     def scores(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the shares among all other images: an image is not its own neighbor."""
         return self._scores(*self.known.rows(images), self.own_rows[images])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ Vectors = Callable[[NDArray[np.int64]], Floats]
 _TASK_ROWS = 128
 
 
+@dataclass(frozen=True, eq=False)
 class ModelScores:
     """Scores of all labels by a model, as a function of image numbers; ``known`` are the labels of all images.
 
@@ -39,14 +41,11 @@ class ModelScores:
     for any number of threads and in any process. The vectors of the model must not change.
     """
 
-    def __init__(
-        self, model: Model, vectors: Vectors, known: Csr, own: NDArray[np.integer] | None, run: TaskRunner
-    ) -> None:
-        self._model = model
-        self._own = own
-        self._vectors = vectors
-        self._known = known
-        self._run = run
+    model: Model
+    vectors: Vectors
+    known: Csr
+    own: NDArray[np.integer] | None
+    run: TaskRunner
 
     @classmethod
     def of_known(cls, model: Model, known: Annotations, run: TaskRunner) -> ModelScores:
@@ -72,21 +71,21 @@ class ModelScores:
 
     def __call__(self, images: NDArray[np.int64]) -> Floats:
         """Return the scores of a block of images, one row per image."""
-        scores = np.empty((len(images), len(self._model.embeddings.label_vectors)), np.float32)
+        scores = np.empty((len(images), len(self.model.embeddings.label_vectors)), np.float32)
 
         def task(rows: slice) -> Callable[[int], None]:
             return lambda _worker: self._fill(images[rows], scores[rows])
 
-        self._run([task(slice(first, first + _TASK_ROWS)) for first in range(0, len(images), _TASK_ROWS)])
+        self.run([task(slice(first, first + _TASK_ROWS)) for first in range(0, len(images), _TASK_ROWS)])
         return scores
 
     def _fill(self, images: NDArray[np.int64], scores: Floats) -> None:
-        embeddings, rows = self._model.embeddings, take_rows(*self._known, images)
-        np.add(embeddings.label_products.of(self._vectors(images)), embeddings.label_bias, out=scores)
-        self._model.add_label_weights(rows, scores)
-        own = None if self._own is None else self._own[images]
-        self._model.add_neighbors(rows, own, scores)
-        self._model.add_features(rows, own, scores)
+        embeddings, rows = self.model.embeddings, take_rows(*self.known, images)
+        np.add(embeddings.label_products.of(self.vectors(images)), embeddings.label_bias, out=scores)
+        self.model.add_label_weights(rows, scores)
+        own = None if self.own is None else self.own[images]
+        self.model.add_neighbors(rows, own, scores)
+        self.model.add_features(rows, own, scores)
 
 
 class RankTask:

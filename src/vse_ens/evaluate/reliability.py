@@ -44,11 +44,6 @@ def reliability(confidences: ArrayLike, hits: ArrayLike, bins: int = BINS) -> li
     return [Reliability(*row) for row in zip(means.tolist(), rights.tolist(), counts.tolist(), strict=True)]
 
 
-def expected_calibration_error(confidences: ArrayLike, hits: ArrayLike) -> float:
-    """Return the mean absolute difference between the confidence of a bin and its fraction of hits."""
-    return binned_calibration_error(reliability(confidences, hits))
-
-
 def binned_calibration_error(points: Sequence[Reliability]) -> float:
     """Return the expected calibration error of bins: differences weighted by the number of suggestions."""
     return sum(abs(one.confidence - one.right) * one.count for one in points) / sum(one.count for one in points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -83,8 +83,10 @@ def write_suggestions(
     total = ExportCounts()
     with replace_file(Path(path)) as partial, _open(partial, form, prefix) as write:
         for block in blocks:
-            rows = _Rows.from_block(images, block)
-            write(replace(rows, table=defuse_table(rows.table)) if defuse_formulas else rows)
+            table = _table(images, block)
+            table = defuse_table(table) if defuse_formulas else table
+            rows = _Rows(images.ids(block.images), (block.labels >= 0).sum(axis=1), table)
+            write(rows)
             total = ExportCounts(
                 total.images + len(rows.images),
                 total.images_with_suggestions + int(np.count_nonzero(rows.counts)),
@@ -167,12 +169,6 @@ class _Rows:
     counts: NDArray[np.int64]
     """Number of suggestions per image."""
     table: pa.Table
-
-    @classmethod
-    def from_block(cls, images: Vocabulary, block: SuggestionBlock) -> _Rows:
-        """Translate the numbers of a block to ids."""
-        counts = (block.labels >= 0).sum(axis=1)
-        return cls(images.ids(block.images), counts, _table(images, block))
 
     def by_image(self) -> Iterator[tuple[str, list[str], list[float | None]]]:
         """Yield each image with its labels and their confidences."""

@@ -140,13 +140,13 @@ def embed(
         for picture, fine in zip(waiting, finite, strict=True):
             if not fine:
                 del hashes[picture.image]
-                faults.add(picture.image, "the network returns no finite numbers")
+                faults[picture.image] = "the network returns no finite numbers"
         computed += len(waiting)
         waiting.clear()
 
     for count, (image, found) in enumerate(_decoded(pictures, encoder, cache, 2 * size), 1):
         if isinstance(found, str):
-            faults.add(image, found)
+            faults[image] = found
         elif isinstance(found, bytes):
             hashes[image] = found
         else:

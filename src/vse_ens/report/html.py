@@ -64,17 +64,6 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Bullets:
-    """A bulleted list."""
-
-    items: Iterable[str]
-
-    def html(self) -> str:
-        """Return the block as HTML."""
-        return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in self.items) + "</ul>"
-
-
-@dataclass(frozen=True)
 class Code:
     """Preformatted text, such as a command."""
 

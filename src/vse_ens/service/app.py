@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
+from vse_ens.service.bundle import page_routes
 from vse_ens.service.errors import HANDLERS
 from vse_ens.service.middleware import (
     AccessLogMiddleware,
@@ -18,7 +19,6 @@ from vse_ens.service.middleware import (
 )
 from vse_ens.service.openapi import document_route
 from vse_ens.service.routes import TOPICS
-from vse_ens.service.routes.page import page_routes
 from vse_ens.service.settings import Settings
 from vse_ens.service.state import Service
 

@@ -7,15 +7,22 @@ which takes seconds on a slow connection.
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import re
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
 from vse_ens.errors import DataError
 
-SCRIPT, STYLE = "page.js", "page.css"
-
+_SCRIPT, _STYLE = "page.js", "page.css"
+_STATIC = Path(__file__).with_name("static")
 _IMPORT = re.compile(r'^import (?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
 _RENAMED = re.compile(r"(?<=\w) as (?=\w)")
@@ -33,6 +40,32 @@ class Bundle(NamedTuple):
     style: str
 
 
+def page_routes() -> list[BaseRoute]:
+    """Return the page at / with its modules as one script, and its files under /static."""
+    html, script, style = make_bundle(_STATIC)
+    return [
+        _file("/", html, "text/html; charset=utf-8"),
+        _file(f"/static/{_SCRIPT}", script, "text/javascript; charset=utf-8"),
+        _file(f"/static/{_STYLE}", style, "text/css; charset=utf-8"),
+        Mount("/static", StaticFiles(directory=_STATIC)),
+    ]
+
+
+def _file(path: str, text: str, kind: str) -> Route:
+    body = text.encode()
+    compressed = gzip.compress(body, mtime=0)
+    headers = {"ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"', "Vary": "Accept-Encoding"}
+
+    async def serve(request: Request) -> Response:
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            return Response(compressed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
+        return Response(body, media_type=kind, headers=headers)
+
+    return Route(path, serve)
+
+
 def make_bundle(folder: Path) -> Bundle:
     """Read the page of a folder and all files it needs."""
     html = (folder / "index.html").read_text(encoding="utf-8")
@@ -41,7 +74,7 @@ def make_bundle(folder: Path) -> Bundle:
     style = "\n".join((folder / name).read_text(encoding="utf-8") for name in styles)
     html = _STYLE_LINK.sub("", html).replace(
         f'<script type="module" src="static/{entry}"></script>',
-        f'<link rel="stylesheet" href="static/{STYLE}" />\n    <script type="module" src="static/{SCRIPT}"></script>',
+        f'<link rel="stylesheet" href="static/{_STYLE}" />\n    <script type="module" src="static/{_SCRIPT}"></script>',
     )
     # As an address, because browsers ask for the icon of a page again and again.
     html = _ICON.sub(lambda icon: f"data:image/svg+xml,{quote((folder / icon[1]).read_text(encoding='utf-8'))}", html)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self, overload
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from vse_ens.curate.audit.duplicates import Duplicate
 from vse_ens.curate.label_completion import Why
 from vse_ens.data.rules.rule_set import RuleKind
 from vse_ens.service.settings import (
@@ -366,15 +367,6 @@ class Finding(Answer):
     reason: str
     because: list[Reason]
     url: Url = None
-
-
-class Duplicate(Answer):
-    """A label that means the same as another, more frequent one, or is merely used like it."""
-
-    label: str
-    other: str
-    kind: Literal["same", "alike"]
-    reason: str
 
 
 class AuditResponse(Answer, kw_only=True):

@@ -32,7 +32,7 @@ def labels(root: Path) -> dict[str, set[str]]:
 def faults(root: Path) -> dict[str, str]:
     folder = PhotoFolder(root)
     list(folder.items())
-    return folder.faults.reasons
+    return folder.faults
 
 
 def changes(root: Path, **edits: LabelEdit) -> dict[str, FileChange]:
@@ -341,7 +341,7 @@ def test_unchangeable_sidecar_is_listed_and_others_written(root: Path) -> None:
     folder = PhotoFolder(root)
     edits = {"a.jpg": LabelEdit(add=("sun",)), "2024/b.jpg": LabelEdit(add=("sun",))}
     assert [change.path.name for change in folder.changes(edits)] == ["b.jpg.xmp"]
-    assert folder.faults.reasons["a.jpg.xmp"].endswith("not changed")
+    assert folder.faults["a.jpg.xmp"].endswith("not changed")
 
 
 def test_unknown_images_and_labels_xml_cannot_hold_are_errors(root: Path) -> None:

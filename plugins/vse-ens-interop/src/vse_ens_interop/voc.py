@@ -33,13 +33,6 @@ def detect(glance: Glance) -> bool:
     return any(_is_voc(glance.path / name) for name in list(firsts.values())[:5])
 
 
-def open(path: Path, options: OpenOptions) -> VocCollection:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a VOC folder."""
-    if not path.is_dir():
-        raise DataError(f"{path} is not a folder; name the folder that has the Annotations of VOC")
-    return VocCollection(path)
-
-
 @dataclass(frozen=True)
 class _Annotated:
     """The content of one XML file."""
@@ -56,8 +49,10 @@ class VocCollection(ImageList, Editable):
     format = "voc"
     empty = "has no XML file"
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        if not path.is_dir():
+            raise DataError(f"{path} is not a folder; name the folder that has the Annotations of VOC")
+        super().__init__(path, options)
         self._pictures: dict[str, str] = {}
         inside = path / "Annotations"
         self._annotations = inside if inside.is_dir() else path
@@ -130,6 +125,9 @@ class VocCollection(ImageList, Editable):
                 found = next((other for other in others if (self._annotations / other).is_dir()), folder)
             self._pictures[folder] = found
         return self._pictures[folder]
+
+
+open = VocCollection  # noqa: A001  # the interface of formats
 
 
 def _change(editor: XmlEditor, read: _Annotated, edit: LabelEdit) -> None:

@@ -47,7 +47,7 @@ def embed(
     encoder = open_encoder(model, console, revision=revision, provider=provider, threads=threads)
     with embed_pictures(_pictures(source, reading, console), encoder, console) as vectors:
         write_vectors(out, vectors.images, vectors.dimensions, vectors.blocks())
-    counts = {"images": len(vectors.images), "computed": vectors.computed, "skipped": len(vectors.faults.reasons)}
+    counts = {"images": len(vectors.images), "computed": vectors.computed, "skipped": len(vectors.faults)}
     document = {"features": str(out), "network": str(encoder.path), "dimensions": vectors.dimensions, **counts}
     rows = [
         ("features", str(out)),

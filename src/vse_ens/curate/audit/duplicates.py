@@ -21,7 +21,7 @@ _MIN_IMAGES = 10
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A label and another, more frequent one that it might be merged into."""
+    """A label that means the same as another, more frequent one, or is merely used like it."""
 
     label: str
     other: str

@@ -35,6 +35,11 @@ _DUPLICATES = (
 # Labels of an image on its card.
 _LABELS_SHOWN = 12
 
+# The box that filters findings; hidden until the script runs.
+_FILTER = (
+    '<div class="filter" hidden><input type="search" aria-label="Filter findings by label, image or reason" '
+    'placeholder="Filter by label, image or reason"><output aria-live="polite"></output></div>'
+)
 _STYLE, _SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 
 
@@ -59,23 +64,12 @@ def audit_page(
     )
     cards = _Cards(labels_of or (lambda _: []), picture_of or (lambda _: None))
     page = Page("Label audit", lead, style=_STYLE, script=_SCRIPT, pictures=picture_of is not None)
-    page.head = [*([Facts(facts)] if facts else []), _Filter()]
+    page.head = [*([Facts(facts)] if facts else []), _Html(_FILTER)]
     return page.add(
         Section("Labels likely wrong", Paragraph(_WRONG), cards.of(audit.wrong)),
         Section("Labels likely missing", Paragraph(_MISSING), cards.of(audit.missing)),
         Section("Labels likely duplicate", Paragraph(_DUPLICATES), _duplicates(audit.duplicates)),
     )
-
-
-@dataclass(frozen=True)
-class _Filter:
-    """The box that filters findings; hidden until the script runs."""
-
-    def html(self) -> str:
-        return (
-            '<div class="filter" hidden><input type="search" aria-label="Filter findings by label, image or reason" '
-            'placeholder="Filter by label, image or reason"><output aria-live="polite"></output></div>'
-        )
 
 
 @dataclass(frozen=True)

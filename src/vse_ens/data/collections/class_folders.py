@@ -41,18 +41,16 @@ def detect(glance: Glance) -> bool:
     return not photos.detect(glance)
 
 
-def open(path: Path, options: OpenOptions) -> ClassFolders:  # noqa: A001, ARG001  # the interface of formats
-    """Return the collection of a folder of classes."""
-    if not path.is_dir():
-        raise DataError(f"{path} is not a folder; name the folder that has a folder for each class")
-    return ClassFolders(path)
-
-
 class ClassFolders(ImageList):
     """The images of a folder of classes, each with the name of its folder."""
 
     format = "folders"
     empty = "has no image in any folder"
+
+    def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        if not path.is_dir():
+            raise DataError(f"{path} is not a folder; name the folder that has a folder for each class")
+        super().__init__(path, options)
 
     def entries(self) -> Iterator[tuple[Item, None]]:
         """Yield every image in the order of the paths."""
@@ -66,6 +64,9 @@ class ClassFolders(ImageList):
         if unlabeled:
             self.notes.append(f"{count_of(len(unlabeled), 'image')} in no folder of a class, such as {unlabeled[0]}")
         self.notes += unread_note(unread)
+
+
+open = ClassFolders  # noqa: A001  # the interface of formats
 
 
 def _label(image: str) -> str | None:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -105,26 +105,19 @@ def _open(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-@dataclass
-class Faults:
-    """Files that could not be read, or not to the end, with the reason."""
-
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def add(self, name: str, reason: str) -> None:
-        """Add a file."""
-        self.reasons[name] = reason
+class Faults(dict[str, str]):
+    """Why files could not be read, or not to the end, by name."""
 
     def notes(self) -> list[str]:
         """Return a note that counts the files and names the first ones."""
-        if not self.reasons:
+        if not self:
             return []
-        named = [f"{name} ({reason})" for name, reason in list(self.reasons.items())[:_FAULTS_NAMED]]
-        more = len(self.reasons) - len(named)
+        named = [f"{name} ({reason})" for name, reason in list(self.items())[:_FAULTS_NAMED]]
+        more = len(self) - len(named)
         if more:
             named.append(f"and {more:,} more")
-        files = "file" if len(self.reasons) == 1 else "files"
-        return [f"{len(self.reasons):,} {files} could not be read completely: {', '.join(named)}"]
+        files = "file" if len(self) == 1 else "files"
+        return [f"{len(self):,} {files} could not be read completely: {', '.join(named)}"]
 
 
 Place = TypeVar("Place")
@@ -137,6 +130,9 @@ class TaggedFolder(Editable, ABC, Generic[Place]):
     format: ClassVar[str]
 
     def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
+        if not path.is_dir():
+            reason = "is not a folder; name a folder of images" if path.exists() else "does not exist"
+            raise DataError(f"{path} {reason}")
         self.path = self.root = path
         self._options = options or OpenOptions()
         self.faults = Faults()
@@ -196,7 +192,7 @@ class TaggedFolder(Editable, ABC, Generic[Place]):
 
         with ThreadPoolExecutor(_THREADS) as executor:
             try:
-                for folder in walk(self.root, faults.add):
+                for folder in walk(self.root, faults.__setitem__):
                     pending.append(self._start(folder, cache, executor))
                     ahead += pending[-1].unread
                     while ahead > _AHEAD or len(pending) > _AHEAD:
@@ -244,7 +240,7 @@ class _Pending:
         for names, task in self.tasks:
             for name, value in zip(names, task.result(), strict=True):
                 if isinstance(value, OSError):
-                    faults.add(self.folder.prefix + name, (value.strerror or str(value)).lower())
+                    faults[self.folder.prefix + name] = (value.strerror or str(value)).lower()
                 else:
                     values[name] = value
             unsaved += len(names)
@@ -278,11 +274,3 @@ def read_bytes(path: str | Path, limit: int) -> bytes | None:
 
 def _changed(files: Files) -> Iterator[FileChange]:
     return (change for change in files.values() if change.after != (change.before or b""))
-
-
-def check_folder(path: Path) -> None:
-    """Raise a `DataError` if a path is not a folder."""
-    if not path.is_dir():
-        raise DataError(
-            f"{path} is not a folder; name a folder of images" if path.exists() else f"{path} does not exist"
-        )

@@ -11,11 +11,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vse_ens.data.collections import keywords, xmp
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions, edited
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit, OpenOptions, edited
 from vse_ens.data.collections.containers import MAX_BYTES, DamagedFileError, read_metadata
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import IMAGE_SUFFIXES, Folder, is_image, stem, suffix
-from vse_ens.data.collections.folder import FIELD, ITEM, Files, Progress, TaggedFolder, check_folder, read_bytes
+from vse_ens.data.collections.folder import FIELD, ITEM, Files, Progress, TaggedFolder, read_bytes
 from vse_ens.data.collections.keywords import FileKeywords
 from vse_ens.errors import DataError
 
@@ -37,12 +37,6 @@ def detect(glance: Glance) -> bool:
         if found.partition(FIELD)[0]:
             return True
     return False
-
-
-def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001  # the interface of formats
-    """Return the collection of a folder."""
-    check_folder(path)
-    return PhotoFolder(path, options)
 
 
 def _read_file(path: str) -> str:
@@ -131,7 +125,7 @@ class PhotoFolder(TaggedFolder[dict[str, FileKeywords]]):
             self._orphans += orphans
             for name, text in values.items():
                 if FIELD in text and (fault := text.split(FIELD, 2)[1]):
-                    self.faults.add(folder.prefix + name, fault)
+                    self.faults[folder.prefix + name] = fault
             yield folder, values, images, sidecars
 
     def edit(self, item: Item, place: dict[str, FileKeywords], edit: LabelEdit, files: Files) -> None:
@@ -141,7 +135,7 @@ class PhotoFolder(TaggedFolder[dict[str, FileKeywords]]):
         try:
             self.kept_inside += _edit(item, place, edit, self.root / prefix, target, files)
         except DamagedFileError as error:
-            self.faults.add(f"{prefix}{slash}{target}", f"{error}; not changed")
+            self.faults[f"{prefix}{slash}{target}"] = f"{error}; not changed"
 
     def _sidecar_style(self) -> str:
         """Return how new sidecars are named: ``stem`` if most are ``IMG.xmp``, or ``name`` for ``IMG.jpg.xmp``."""
@@ -150,6 +144,9 @@ class PhotoFolder(TaggedFolder[dict[str, FileKeywords]]):
             if xmp.is_sidecar(name):
                 counts["name" if is_image(name[:-4]) else "stem"] += 1
         return "stem" if counts["stem"] > counts["name"] else "name"
+
+
+open = PhotoFolder  # noqa: A001  # the interface of formats
 
 
 def _files(name: str, sidecars: Mapping[str, list[str]], values: Mapping[str, str]) -> dict[str, FileKeywords]:

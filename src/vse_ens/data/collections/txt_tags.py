@@ -10,10 +10,10 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from vse_ens.data.collections.base import Collection, FileChange, Item, LabelEdit, OpenOptions
+from vse_ens.data.collections.base import FileChange, Item, LabelEdit
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import Folder, is_image, stem
-from vse_ens.data.collections.folder import FIELD, ITEM, Files, Progress, TaggedFolder, check_folder, read_bytes
+from vse_ens.data.collections.folder import FIELD, ITEM, Files, Progress, TaggedFolder, read_bytes
 from vse_ens.errors import DataError
 
 _MAX_BYTES = 1 << 20  # of a file of tags
@@ -35,12 +35,6 @@ def detect(glance: Glance) -> bool:
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     looks = [_looks_like_tags(glance.path / name) for name in sample]
     return sum(look is True for look in looks) > sum(look is False for look in looks)
-
-
-def open(path: Path, options: OpenOptions) -> Collection:  # noqa: A001  # the interface of formats
-    """Return the collection of a folder."""
-    check_folder(path)
-    return TxtTagsFolder(path, options)
 
 
 def _tags_file(image: str, names: Mapping[str, object] | frozenset[str]) -> str | None:
@@ -114,7 +108,7 @@ class TxtTagsFolder(TaggedFolder[str | None]):
         for folder, _, values in self.folders(on_progress):
             for name, tags in values.items():
                 if tags == _TOO_LARGE:
-                    self.faults.add(folder.prefix + name, f"is larger than {_MAX_BYTES >> 20} MiB")
+                    self.faults[folder.prefix + name] = f"is larger than {_MAX_BYTES >> 20} MiB"
                     values[name] = ""
             for image in _image_names(folder):
                 text = _tags_file(image, folder.files)
@@ -124,17 +118,20 @@ class TxtTagsFolder(TaggedFolder[str | None]):
 
     def edit(self, item: Item, place: str | None, edit: LabelEdit, files: Files) -> None:
         """Change the file of tags of an image; one without gets ``IMG.txt``."""
-        if place in self.faults.reasons:
+        if place in self.faults:
             return
         path = self.root / (place or f"{stem(item.image)}.txt")
         known = files.get(path)  # of an image with the same name and another suffix
         try:
             before = known.before if known else (None if place is None else read_bytes(path, _MAX_BYTES) or b"")
         except OSError as error:
-            self.faults.add(str(place), f"{(error.strerror or str(error)).lower()}; not changed")
+            self.faults[str(place)] = f"{(error.strerror or str(error)).lower()}; not changed"
             return
         content = known.after if known else before
         files[path] = FileChange(path, before, _edited(content or b"", edit))
+
+
+open = TxtTagsFolder  # noqa: A001  # the interface of formats
 
 
 def _image_names(folder: Folder) -> list[str]:

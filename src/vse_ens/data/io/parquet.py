@@ -13,14 +13,12 @@ import pyarrow.parquet as pq
 
 from vse_ens.data.io.columns import Column, ColumnChoice, choose_columns, to_ids
 from vse_ens.data.io.formats import PairsFile
-from vse_ens.data.io.source import BATCH_ROWS, Batch
+from vse_ens.data.io.source import BATCH_ROWS, Batch, CountedRows
 from vse_ens.errors import DataError
 
 
-class ParquetSource:
+class ParquetSource(CountedRows):
     """Two columns of a Parquet file."""
-
-    unit = "row"
 
     def __init__(self, file: PairsFile, image: Column, label: Column) -> None:
         self.name = str(file.path)
@@ -37,10 +35,6 @@ class ParquetSource:
         """Yield all rows in order."""
         with self._open() as parquet:
             yield from pair_batches(parquet, self.name, self.columns)
-
-    def line_numbers(self, rows: Sequence[int]) -> list[int]:
-        """Return ``rows`` counted from 1."""
-        return [row + 1 for row in rows]
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
@@ -78,10 +72,8 @@ def pair_batches(parquet: Any, source: str, columns: ColumnChoice) -> Iterator[B
         )
 
 
-class TableSource:
+class TableSource(CountedRows):
     """Two columns of an Arrow table."""
-
-    unit = "row"
 
     def __init__(self, table: pa.Table, name: str, notes: Sequence[str] = ()) -> None:
         self.name = name
@@ -98,10 +90,6 @@ class TableSource:
             yield Batch(
                 to_ids(batch.column(0), self.name, image), to_ids(batch.column(1), self.name, label, lists=True)
             )
-
-    def line_numbers(self, rows: Sequence[int]) -> list[int]:
-        """Return ``rows`` counted from 1."""
-        return [row + 1 for row in rows]
 
 
 def damaged_parquet(name: object, error: Exception) -> DataError:

@@ -22,7 +22,7 @@ from vse_ens.data.io.guess import swapped_note
 from vse_ens.data.io.ingest import ingest
 from vse_ens.data.io.jsonl import JsonLinesSource
 from vse_ens.data.io.parquet import ParquetSource
-from vse_ens.data.io.source import Batch, Source
+from vse_ens.data.io.source import Batch, CountedRows, Source
 from vse_ens.data.io.wide import BOORU_PREFIX, LabelColumns, WideRows, namespace_of
 from vse_ens.data.rules.apply import apply_rules
 from vse_ens.data.rules.store import read_rules
@@ -143,7 +143,7 @@ class _PairsReading:
         return ParquetSource(file, image, label)
 
 
-class CollectionSource:
+class CollectionSource(CountedRows):
     """The images of a collection with their lists of labels."""
 
     unit = "image"
@@ -172,10 +172,6 @@ class CollectionSource:
             yield Batch(
                 strings_to_arrow([item.image for item in batch]), lists_to_arrow([list(item.labels) for item in batch])
             )
-
-    def line_numbers(self, rows: Sequence[int]) -> list[int]:
-        """Return the position of each image, counted from 1."""
-        return [row + 1 for row in rows]
 
     def pictures(self) -> Pictures:
         """Return where the pictures are; complete after the last batch."""

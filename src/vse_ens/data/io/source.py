@@ -45,3 +45,13 @@ class Source(Protocol):
 
     def line_numbers(self, rows: Sequence[int]) -> list[int]:
         """Return the line (or row, counted from 1) of each of ``rows``, which are counted from 0 and ascending."""
+
+
+class CountedRows:
+    """A source whose rows have no lines: they are counted from 1."""
+
+    unit = "row"
+
+    def line_numbers(self, rows: Sequence[int]) -> list[int]:
+        """Return ``rows`` counted from 1."""
+        return [row + 1 for row in rows]

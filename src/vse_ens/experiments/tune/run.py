@@ -137,36 +137,31 @@ def tune(
         )
 
 
+@dataclass
 class _Search:
     """Runs trials in threads until the budget is used up, Ctrl-C or an error."""
 
-    def __init__(
-        self,
-        study: StudyFile,
-        data: Annotations,
-        config: Callable[[Mapping[str, Any]], Config],
-        budget: Budget,
-        workers: int,
-        listener: TuneListener | None,
-    ) -> None:
-        self._study = study
-        self._data = data
-        self._config = config
-        self._budget = budget
-        self._workers = workers
-        self._threads = max(1, available_cores() // workers)
-        self._listener = listener
+    study: StudyFile
+    data: Annotations
+    config: Callable[[Mapping[str, Any]], Config]
+    budget: Budget
+    workers: int
+    listener: TuneListener | None
+
+    def __post_init__(self) -> None:
+        self._threads = max(1, available_cores() // self.workers)
         self._lock = threading.Lock()
         self._interrupt = Interrupt()
         self._running = 0
         self._errors: list[BaseException] = []
-        self._deadline = float("inf") if budget.minutes is None else time.monotonic() + 60 * budget.minutes
+        minutes = self.budget.minutes
+        self._deadline = float("inf") if minutes is None else time.monotonic() + 60 * minutes
 
     def run(self) -> bool:
         """Run trials; return whether Ctrl-C ended them."""
         threads = [
             threading.Thread(target=self._work, name=f"vse-tune-{number}", daemon=True)
-            for number in range(self._workers)
+            for number in range(self.workers)
         ]
         with self._interrupt:
             for thread in threads:
@@ -190,26 +185,26 @@ class _Search:
 
     def _ask(self) -> Trial | None:
         with self._lock:
-            begun = len(self._study.results()) + self._running
-            if self._is_over() or (self._budget.trials is not None and begun >= self._budget.trials):
+            begun = len(self.study.results()) + self._running
+            if self._is_over() or (self.budget.trials is not None and begun >= self.budget.trials):
                 return None
             self._running += 1
-            return self._study.ask(begun)
+            return self.study.ask(begun)
 
     def _run_trial(self, trial: Trial) -> None:
-        settings = self._study.settings(trial.params)
-        config, began = self._config(settings), time.monotonic()
+        settings = self.study.settings(trial.params)
+        config, began = self.config(settings), time.monotonic()
 
         def report(epoch: int, value: float) -> bool:
-            if self._listener:
+            if self.listener:
                 with self._lock:
-                    self._listener.epoch(settings, epoch, value)
-            return self._study.report(trial, epoch, value)
+                    self.listener.epoch(settings, epoch, value)
+            return self.study.report(trial, epoch, value)
 
         watch = _Watch(config.metric, report, self._is_over)
         reason = ""
         try:
-            trainer = Trainer(config, self._data, self._threads)
+            trainer = Trainer(config, self.data, self._threads)
             callbacks = CallbackList([watch])
             for step in trainer.rounds():
                 # Between epochs only Ctrl-C and the time end a trial.
@@ -222,14 +217,14 @@ class _Search:
         with self._lock:
             self._running -= 1
             if not finished and not pruned:
-                self._study.requeue(trial.number)
+                self.study.requeue(trial.number)
                 return
             facts = {"seconds": round(time.monotonic() - began, 3), "reason": reason}
             if not reason:
                 facts["metrics"] = trainer.best_validation
-            result = self._study.tell(trial, "pruned" if pruned else "complete", watch.best, facts)
-            if self._listener:
-                self._listener.finished(result, best_trial(self._study.results()))
+            result = self.study.tell(trial, "pruned" if pruned else "complete", watch.best, facts)
+            if self.listener:
+                self.listener.finished(result, best_trial(self.study.results()))
 
 
 class _Watch(Callback):

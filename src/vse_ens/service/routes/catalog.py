@@ -104,7 +104,7 @@ def audit(
     if kind == "duplicates":
         is_open = served.labels.rules.is_open
         same = [one for one in result.duplicates if is_open("alias", one.label, one.other)]
-        return schemas.DuplicatesResponse(total=len(same), findings=[*map(schemas.Duplicate.of, same[page])])
+        return schemas.DuplicatesResponse(total=len(same), findings=same[page])
     found = _without_verdict(served, result.missing if kind == "missing" else result.wrong, kind)
     findings = [
         schemas.Finding.of(one, label=names.of(one.label), because=shown_reasons(one.because, names))
