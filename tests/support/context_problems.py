@@ -130,14 +130,13 @@ class Batch:
         squares, ranges = problem.context.label_squares, self.ranges
         if problem.config.loss == "softmax":
             applied = apply_softmax_gradients(
-                tables,
-                squares,
+                problem.arrays,
+                problem.context,
                 self.changes,
                 self.step,
                 problem.sharing,
-                selected,
-                problem.pairs.indptr,
-                self.images,
+                self.scratch,
+                self.layout,
                 ranges[LABELS],
                 self.cursor,
             )
@@ -146,13 +145,11 @@ class Batch:
                 tables, squares, self.changes, self.step, selected, self.draws, ranges[LABELS], self.cursor
             )
         applied_inputs = apply_input_gradients(
-            problem.context.inputs,
-            problem.context.input_squares,
+            problem.context,
             self.input_changes,
             self.step,
-            self.scratch.gradient,
-            selected,
-            self.layout.first_entries,
+            self.scratch,
+            self.layout,
             ranges[INPUTS],
             self.cursor,
         )

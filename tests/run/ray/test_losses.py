@@ -58,7 +58,7 @@ def test_without_a_loss_results_are_those_of_one_process(ray: FakeRay) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dies", "hangs"])
-@pytest.mark.parametrize("method", ["add_shard", "run_shard", "merge_and_split", "merge_tree"])
+@pytest.mark.parametrize("method", ["add_shard", "run_shard", "split", "merge_tree"])
 def test_a_worker_lost_anywhere_in_a_round_is_found_and_replaced(ray: FakeRay, method: str, kind: Fault) -> None:
     victim = 0 if method == "merge_tree" else 1
     ray.fault = once(victim, method, kind)

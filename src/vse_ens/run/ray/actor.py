@@ -68,13 +68,10 @@ class RayActor:
         """Merge two results, piece by piece."""
         return list(map(resolve(function), left, right))
 
-    def merge_and_split(self, function: str, left: Pieces, right: Pieces) -> Any:
-        """Merge two results; return every piece as a separate object."""
-        return self.split(self.merge(function, left, right))
-
-    def split(self, results: Pieces) -> Any:
-        """Return every piece as a separate object."""
-        return results if len(results) > 1 else results[0]
+    def split(self, function: str, *results: Pieces) -> Any:
+        """Merge two results, or take the only one; return every piece as a separate object."""
+        pieces = self.merge(function, *results) if len(results) > 1 else results[0]
+        return pieces if len(pieces) > 1 else pieces[0]
 
     def merge_tree(self, function: str, tree: Tree, *results: Payload) -> Payload:
         """Merge one piece of many results, the leaves of the tree, in the order of the tree."""

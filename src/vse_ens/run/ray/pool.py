@@ -320,12 +320,8 @@ class RayPool:
         def leaf(node: _MergeNode) -> Tree:
             if isinstance(node, _RemoteResults):
                 return node.tree
-            actor = node.worker.actor
-            if node.result:
-                split = actor.split.options(num_returns=pieces).remote(node.result)
-            else:
-                halves = map(whole, node.halves)
-                split = actor.merge_and_split.options(num_returns=pieces).remote(merge.merge, *halves)
+            results = [node.result] if node.result else map(whole, node.halves)
+            split = node.worker.actor.split.options(num_returns=pieces).remote(merge.merge, *results)
             leaves.append(split if pieces > 1 else [split])
             return len(leaves) - 1
 
