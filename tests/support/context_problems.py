@@ -130,13 +130,14 @@ class Batch:
         squares, ranges = problem.context.label_squares, self.ranges
         if problem.config.loss == "softmax":
             applied = apply_softmax_gradients(
-                problem.arrays,
-                problem.context,
+                tables,
+                squares,
                 self.changes,
                 self.step,
                 problem.sharing,
-                self.scratch,
-                self.layout,
+                selected,
+                problem.pairs.indptr,
+                self.images,
                 ranges[LABELS],
                 self.cursor,
             )
@@ -145,11 +146,13 @@ class Batch:
                 tables, squares, self.changes, self.step, selected, self.draws, ranges[LABELS], self.cursor
             )
         applied_inputs = apply_input_gradients(
-            problem.context,
+            problem.context.inputs,
+            problem.context.input_squares,
             self.input_changes,
             self.step,
-            self.scratch,
-            self.layout,
+            self.scratch.gradient,
+            selected,
+            self.layout.first_entries,
             ranges[INPUTS],
             self.cursor,
         )

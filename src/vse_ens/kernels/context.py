@@ -25,7 +25,6 @@ from vse_ens.kernels.two_phase import (
     RANGES_DONE,
     RANGES_TAKEN,
     BatchCursor,
-    BatchLayout,
     RowRanges,
     are_gradients_computed,
     select_entries,
@@ -286,28 +285,29 @@ def _write_entry(entry: NDArray[np.int32], row: int, visit: int, times: int, one
 
 @kernel
 def apply_input_gradients(
-    context: ContextTables,
+    inputs: Floats,
+    squares: Floats,
     gradients: InputGradients,
     step: Step,
-    scratch: ContextScratch,
-    batch: BatchLayout,
+    gradient: Floats,
+    selected: NDArray[np.int32],
+    first_entries: NDArray[np.int64],
     ranges: RowRanges,
     cursor: BatchCursor,
 ) -> bool:
     """Run the second phase of a batch for the inputs.
 
     All positives of an image contribute to the gradient of an input, except the label itself or, for a label pair, its
-    two labels. The row decays once per contribution.
+    two labels. The row decays once per contribution. ``gradient`` and ``selected`` are buffers of the worker.
     """
     if not are_gradients_computed(cursor):
         return False
-    inputs, squares, gradient, selected = context.inputs, context.input_squares, scratch.gradient, scratch.selected
     width = inputs.shape[1]
     taken = count_up(cursor.counters, RANGES_TAKEN + INPUTS)
     while taken < ranges.shape[0]:
         first, last = ranges[taken, 0], ranges[taken, 1]
         for chunk in range(cursor.chunks):
-            start = batch.first_entries[chunk]
+            start = first_entries[chunk]
             own = gradients.entries[start : start + gradients.filled[chunk]]
             count = select_entries(own[:, 0], first, last, selected)
             for n in range(count):

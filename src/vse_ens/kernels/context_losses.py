@@ -311,13 +311,14 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
 
 @kernel
 def apply_softmax_gradients(
-    arrays: TrainingArrays,
-    context: ContextTables,
+    tables: SharedTables,
+    label_squares: Floats,
     gradients: LabelGradients,
     step: Step,
     sharing: int,
-    scratch: ContextScratch,
-    batch: BatchLayout,
+    selected: NDArray[np.int32],
+    first_positives: NDArray[np.int64],
+    images: NDArray[np.int64],
     ranges: RowRanges,
     cursor: BatchCursor,
 ) -> bool:
@@ -328,15 +329,14 @@ def apply_softmax_gradients(
     """
     if not are_gradients_computed(cursor):
         return False
-    tables, label_squares, selected = arrays.tables, context.label_squares, scratch.selected
-    first_positives, width = arrays.pairs.indptr, tables.labels.shape[1]
+    width = tables.labels.shape[1]
     vectors, slopes, squares = gradients.vectors, gradients.slopes, gradients.squares
     taken = count_up(cursor.counters, RANGES_TAKEN + LABELS)
     while taken < ranges.shape[0]:
         first, last = ranges[taken, 0], ranges[taken, 1]
         end = 0
-        for visit in range(batch.images.shape[0]):
-            image = batch.images[visit]
+        for visit in range(images.shape[0]):
+            image = images[visit]
             start, end = end, end + first_positives[image + 1] - first_positives[image]
             for one in range(start, end, sharing):
                 two, three = min(one + 1, end - 1), min(one + 2, end - 1)

@@ -227,20 +227,22 @@ class ContextKernels:
 
     def of_batch(self, batch: Batch, step: Step, worker: int) -> list[BatchKernel]:
         """Return the kernels that a worker calls for a batch, in order."""
-        arrays, tables, gradients = self.training.arrays, self._tables, self.gradients
-        layout, scratch, rows = batch.layout, self._scratch[worker], batch.ranges[LABELS]
+        # Numba looks at every array of every argument: these kernels are given the arrays that they use, not groups.
+        arrays, tables, layout, scratch = self.training.arrays, self._tables, batch.layout, self._scratch[worker]
+        selected, rows, inputs = scratch.selected, batch.ranges[LABELS], (tables.inputs, tables.input_squares)
+        to_labels = arrays.tables, tables.label_squares, self.gradients, step
         if self.training.config.loss == "softmax":
-            own = arrays, tables, gradients, step, self._sharing, scratch, layout, rows
-            apply = partial(apply_softmax_gradients, *own)
+            of_images = arrays.pairs.indptr, layout.images
+            apply = partial(apply_softmax_gradients, *to_labels, self._sharing, selected, *of_images, rows)
         else:
-            to_labels = arrays.tables, tables.label_squares, gradients, step, scratch.selected, batch.draws, rows
-            apply = partial(label_gradients_kernel(adagrad=True), *to_labels)
-        written = gradients, self.input_gradients, self.vector_changes
+            apply = partial(label_gradients_kernel(adagrad=True), *to_labels, selected, batch.draws, rows)
+        written = self.gradients, self.input_gradients, self.vector_changes
+        to_inputs = scratch.gradient, selected, layout.first_entries, batch.ranges[INPUTS]
         return [
             partial(self._compute, arrays, tables, *written, self.training.sampling, step, scratch, layout),
             apply,
             *_feature_kernels(self.training, self.vector_changes, batch),
-            partial(apply_input_gradients, tables, self.input_gradients, step, scratch, layout, batch.ranges[INPUTS]),
+            partial(apply_input_gradients, *inputs, self.input_gradients, step, *to_inputs),
         ]
 
     def changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:
