@@ -97,11 +97,11 @@ class Model:
         self.loss = train(
             TrainingArrays(self.images, self.tables, NO_FEATURES, Csr(self.data.indptr, self.data.indices)),
             image_of_pair,
+            self.sampling,
+            SgdScratch.allocate(self.width, 0, labels),
             np.empty(0, np.int64) if order is None else order,
             steps,
-            self.sampling,
             step,
-            SgdScratch.allocate(self.width, 0, labels),
             self.state,
             self.counts,
             trace,

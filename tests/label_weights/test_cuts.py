@@ -88,7 +88,7 @@ def test_lists_that_are_cut_are_cut_alike(data: Annotations, monkeypatch: pytest
 
 def test_pairs_are_sent_as_arrays_or_as_the_path_of_their_folder(data: Annotations, pairs: Partition) -> None:
     settings = pair_settings(data)
-    assert settings["indptr"] is data.indptr
-    assert settings["indices"] is data.indices
-    assert np.shares_memory(known_pairs(settings).by_label.indices, settings["by_label_indices"])
+    assert settings["by_image"][0] is data.indptr
+    assert settings["by_image"][1] is data.indices
+    assert np.shares_memory(known_pairs(settings).by_label.indices, settings["by_label"][1])
     assert pair_settings(pairs) == {"folder": str(pairs.folder)}

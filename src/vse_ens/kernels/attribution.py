@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.jit import allocating_kernel, inline
+from vse_ens.kernels.jit import inline, kernel
 from vse_ens.kernels.label_pairs import LabelPairs, PairMatches, find_label_pairs
 
 Doubles = NDArray[np.float64]
@@ -21,6 +21,7 @@ class PairContributions(NamedTuple):
     counts: NDArray[np.int64]  # rows
     positions: NDArray[np.int32]  # entries x 2: the positions of the two labels among the labels of the row
     values: Doubles  # entries
+    found: PairMatches  # a buffer
 
     @classmethod
     def allocate(cls, pairs: Csr, label_pairs: LabelPairs) -> PairContributions:
@@ -37,6 +38,7 @@ class PairContributions(NamedTuple):
             np.zeros(len(sizes), np.int64),
             np.zeros((starts[-1], 2), np.int32),
             np.zeros(starts[-1], np.float64),
+            PairMatches.allocate(int(sizes.max(initial=0)) if label_pairs.pairs else 0),
         )
 
 
@@ -48,7 +50,7 @@ def _dot(one: Floats, other: Floats) -> float:
     return total
 
 
-@allocating_kernel
+@kernel
 def context_contributions(
     pairs: Csr,
     labels: NDArray[np.int64],
@@ -64,11 +66,7 @@ def context_contributions(
     the product of the label vector and the vector of `vse_ens.kernels.context.context_vectors`.
     """
     vocabulary = label_vectors.shape[0]
-    longest = 0
-    for row in range(labels.shape[0]):
-        longest = max(longest, pairs.indptr[row + 1] - pairs.indptr[row])
-    most_pairs = min(longest * (longest - 1) // 2, 1 << 16) + 1 if label_pairs.pairs else 0
-    found = PairMatches(np.empty(most_pairs, np.int32), np.empty(most_pairs, np.int32), np.empty(most_pairs, np.int32))
+    found = pair_contributions.found
     for row in range(labels.shape[0]):
         first, last = pairs.indptr[row], pairs.indptr[row + 1]
         positives = pairs.indices[first:last]

@@ -36,6 +36,11 @@ class Supports(NamedTuple):
     labels: Numbers  # n x m
     together: Doubles  # n x m: G_ab
 
+    @classmethod
+    def allocate(cls, labels: int, width: int) -> Supports:
+        """Return uninitialized arrays."""
+        return cls(np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width)))
+
     def part(self, rows: slice) -> Supports:
         """Return a view of some rows."""
         return Supports(self.sizes[rows], self.labels[rows], self.together[rows])
@@ -52,6 +57,18 @@ class PairSums(NamedTuple):
     labels: Numbers
     values: Doubles
     largest_dropped: Doubles  # n: the largest entry that did not fit into the list, 0 if all fit
+
+    @classmethod
+    def allocate(cls, lengths: NDArray[np.int64]) -> PairSums:
+        """Return uninitialized arrays for lists of these lengths."""
+        labels, starts = len(lengths), np.concatenate([[0], np.cumsum(lengths)])
+        entries = int(starts[-1])
+        return cls(starts, np.empty(labels, np.int32), np.empty(entries, np.int32), np.empty(entries), np.empty(labels))
+
+    def part(self, rows: slice) -> PairSums:
+        """Return a view of some labels."""
+        starts = self.starts[rows.start : rows.stop + 1]
+        return self._replace(starts=starts, sizes=self.sizes[rows], largest_dropped=self.largest_dropped[rows])
 
 
 @kernel

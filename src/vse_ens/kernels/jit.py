@@ -46,6 +46,7 @@ _OPTIONS: dict[str, Any] = {
 # makes the code larger and slower to compile. Without it, allocating is an error of the compiler.
 _COUNT_REFERENCES = "_nrt"
 
+_FLOATS_PER_LINE = 16
 _SECONDS_KEPT = 86400.0  # a process of an older version may still be running
 _LOCK_SECONDS = 60.0  # a process that was stopped may hold a lock; then others compile as well
 
@@ -231,52 +232,32 @@ def _remove_older(folder: Path) -> None:
 
 if os.environ.get("NUMBA_DISABLE_JIT", "0") == "1":
 
-    def prefetch_row(table: Any, row: int) -> None:
-        """Do nothing: the interpreter gains nothing from prefetching."""
-
     def prefetch_item(array: Any, index: int) -> None:
-        """Do nothing."""
+        """Do nothing: the interpreter gains nothing from prefetching."""
 
 else:
 
-    def _prefetch(builder: Any, address: Any) -> None:
-        word = ir.IntType(32)
-        declared = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [address.type, word, word, word]), "llvm.prefetch.p0i8"
-        )
-        # for reading, with high locality, into the data cache
-        builder.call(declared, [address, word(0), word(3), word(1)])
-
-    @intrinsic
-    def prefetch_row(_typing: Any, table: Any, _row: Any) -> Any:
-        """Prefetch the cache lines of ``table[row]``."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            table_type, _ = signature.args
-            array = context.make_array(table_type)(context, builder, arguments[0])
-            strides = cgutils.unpack_tuple(builder, array.strides)
-            shape = cgutils.unpack_tuple(builder, array.shape)
-            byte = ir.IntType(8).as_pointer()
-            start = builder.gep(
-                builder.bitcast(array.data, byte), [builder.mul(arguments[1], strides[0])], inbounds=False
-            )
-            length = builder.mul(shape[1], strides[1])
-            with cgutils.for_range_slice(
-                builder, ir.Constant(length.type, 0), length, ir.Constant(length.type, 64), inc=True
-            ) as (offset, _count):
-                _prefetch(builder, builder.gep(start, [offset], inbounds=False))
-            return context.get_dummy_value()
-
-        return types.void(table, types.intp), generate
-
     @intrinsic
     def prefetch_item(_typing: Any, array: Any, _index: Any) -> Any:
-        """Prefetch the cache line of ``array[index]``, an array of one dimension without gaps."""
+        """Prefetch the cache line of an item of an array without gaps; the index counts the items of all rows."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
             item = builder.gep(data, [arguments[1]], inbounds=False)
-            _prefetch(builder, builder.bitcast(item, ir.IntType(8).as_pointer()))
+            address = builder.bitcast(item, ir.IntType(8).as_pointer())
+            word = ir.IntType(32)
+            prefetch = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(ir.VoidType(), [address.type, word, word, word]), "llvm.prefetch.p0i8"
+            )
+            # for reading, with high locality, into the data cache
+            builder.call(prefetch, [address, word(0), word(3), word(1)])
             return context.get_dummy_value()
 
         return types.void(array, types.intp), generate
+
+
+@inline
+def prefetch_row(table: Any, row: int) -> None:
+    """Prefetch the cache lines of a row of a table of floats without gaps."""
+    for f in range(0, table.shape[1], _FLOATS_PER_LINE):
+        prefetch_item(table, row * table.shape[1] + f)

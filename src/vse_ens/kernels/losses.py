@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from vse_ens.kernels.bits import float_of_bits
 from vse_ens.kernels.jit import inline
 
 HINGE, WARP, LOGISTIC, SOFTMAX = range(4)
@@ -58,4 +57,5 @@ def exp_below_zero(x: np.float32) -> np.float32:
     whole = np.floor(power + _HALF)
     rest = power - whole
     polynomial = ((((_C0 * rest + _C1) * rest + _C2) * rest + _C3) * rest + _C4) * rest + _C5
-    return (_ONE + rest * polynomial) * float_of_bits(np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)))
+    power_of_two = np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return (_ONE + rest * polynomial) * power_of_two

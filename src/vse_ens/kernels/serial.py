@@ -28,11 +28,10 @@ from vse_ens.kernels.arrays import (
     Step,
     TrainingArrays,
 )
-from vse_ens.kernels.bits import float_bits
 from vse_ens.kernels.jit import inline, kernel
 from vse_ens.kernels.random import next_below, next_uniform
 from vse_ens.kernels.rank_table import sortable_bits, standard_deviation
-from vse_ens.kernels.sgd import MAX_PRODUCT, SgdScratch
+from vse_ens.kernels.sgd import SgdScratch, add_loss
 
 _ONE = np.float32(1.0)
 # The columns of a trace: the pair drawn, its negative, and for `vse-ens` the rank, counted from 0, and the factor.
@@ -75,7 +74,7 @@ def argsort_exactly(column: Floats, scratch: SortScratch) -> None:
     labels = column.shape[0]
     for a in range(labels):
         # 0.0 and -0.0 are equal, but their bits are not.
-        own = np.int32(0) if column[a] == np.float32(0.0) else sortable_bits(float_bits(column[a]))
+        own = np.int32(0) if column[a] == np.float32(0.0) else sortable_bits(column[a])
         keys[a] = ~(np.uint32(own) ^ _TOP_BIT)
         scratch.order[0, a] = a
     for digit in range(4):
@@ -167,11 +166,11 @@ def serial_kernel(
     def train_steps(
         arrays: TrainingArrays,
         image_of_pair: NDArray[np.int32],
+        sampling: Sampling,
+        scratch: SgdScratch,
         order: NDArray[np.int64],
         steps: int,
-        sampling: Sampling,
         step: Step,
-        scratch: SgdScratch,
         state: NDArray[np.uint64],
         counts: NDArray[np.int64],
         trace: NDArray[np.int64],
@@ -237,16 +236,7 @@ def serial_kernel(
             difference = np.float32(0.0)
             for f in range(dimensions):
                 difference += vector[f] * (labels[positive, f] - labels[negative, f])
-            if logistic:
-                linear, loss_factor, slope = losses.logistic(difference)
-                total_loss += linear
-                product *= loss_factor
-                if product > MAX_PRODUCT:
-                    total_loss += np.log(product)
-                    product = 1.0
-            else:
-                value, slope = losses.hinge(difference, step.margin)
-                total_loss += weight * value
+            total_loss, product, slope = add_loss(logistic, difference, step.margin, weight, total_loss, product)
             counts[VIOLATIONS] += difference < step.margin
             if negative == positive:  # the two gradients cancel out
                 for f in range(dimensions):

@@ -53,8 +53,8 @@ class SgdScratch(NamedTuple):
         )
 
 
-MAX_PRODUCT = 1e200
-"""A product above this limit is replaced by its logarithm before it can overflow."""
+# A product above this limit is replaced by its logarithm before it can overflow.
+_MAX_PRODUCT = 1e200
 
 # Labels in one cache line of pairs.
 _LINE = 16
@@ -79,6 +79,24 @@ def update_feature_map(features: Features, tables: SharedTables, image: int, sta
         row, step = features.indices[entry], features.values[entry] * step_scale
         for f in range(vector.shape[0]):
             tables.feature_map[row, f] += step * (vector[f] - start[f])
+
+
+@inline_once
+def add_loss(
+    logistic: bool, difference: np.float32, margin: np.float32, weight: np.float32, total: float, product: float
+) -> tuple[float, float, np.float32]:
+    """Add the loss of a draw to the sum ``total`` + ln ``product``; return both, and minus its slope."""
+    if logistic:
+        linear, factor, slope = losses.logistic(difference)
+        total += linear
+        product *= factor
+        if product > _MAX_PRODUCT:
+            total += np.log(product)
+            product = 1.0
+    else:
+        value, slope = losses.hinge(difference, margin)
+        total += weight * value
+    return total, product, slope
 
 
 @inline_once
@@ -194,16 +212,7 @@ def sgd_kernel(
                 difference = bias[positive] - bias[negative]
                 for f in range(dimensions):
                     difference += vector[f] * (labels[positive, f] - labels[negative, f])
-                if logistic:
-                    linear, factor, slope = losses.logistic(difference)
-                    total_loss += linear
-                    product *= factor
-                    if product > MAX_PRODUCT:
-                        total_loss += np.log(product)
-                        product = 1.0
-                else:
-                    value, slope = losses.hinge(difference, step.margin)
-                    total_loss += weight * value
+                total_loss, product, slope = add_loss(logistic, difference, step.margin, weight, total_loss, product)
                 counts[VIOLATIONS] += difference < step.margin
                 step_scale = rate * weight * slope
                 bias_step = step.bias_rate * weight * slope

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.kernels.arrays import Csr, Floats
-from vse_ens.kernels.bits import float_bits, float_of_bits
 from vse_ens.kernels.gram_ridge import add_weight_rows
 from vse_ens.kernels.jit import inline, inline_once, kernel
 
@@ -76,7 +75,7 @@ def write_sort_keys(scores: Floats, keys: Keys) -> bool:
     """Write scores as integers of the same order, with both zeros as 0; return whether none is NaN."""
     largest = np.int32(0)
     for a in range(scores.shape[0]):
-        bits = float_bits(scores[a])
+        bits = np.float32(scores[a]).view(np.int32)
         sign, size = np.int32(bits >> _SIGN_SHIFT), np.int32(bits & _MAGNITUDE_MASK)
         keys[a] = np.int32(np.int32(size ^ sign) - sign)
         largest = max(largest, size)
@@ -151,7 +150,7 @@ def _log_total(scores: Floats, highest: np.float32, temperature: np.float32, buf
         buffer[a] = np.int32((whole + _EXPONENT_BIAS) * _FRACTION_SCALE) + np.int32(fraction * _FRACTION_SCALE)
     total = np.float32(0.0)
     for a in range(scores.shape[0]):
-        total += float_of_bits(buffer[a])
+        total += np.int32(buffer[a]).view(np.float32)
     return np.float32(np.log(total)) + highest / temperature
 
 

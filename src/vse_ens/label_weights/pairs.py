@@ -47,25 +47,16 @@ def pair_settings(data: PairSource) -> dict[str, Any]:
     if isinstance(data, Partition):
         data.build_label_index()
         return {"folder": str(data.folder.absolute())}
-    by_label = transpose(Csr(data.indptr, data.indices), len(data.labels))
-    return {
-        "indptr": data.indptr,
-        "indices": data.indices,
-        "by_label_indptr": by_label.indptr,
-        "by_label_indices": by_label.indices,
-    }
+    by_image = Csr(data.indptr, data.indices)
+    return {"by_image": list(by_image), "by_label": list(transpose(by_image, len(data.labels)))}
 
 
 def known_pairs(settings: Payload) -> KnownPairs:
     """Return the pairs of `pair_settings`."""
     if "folder" in settings:
         partition = Partition.open(settings["folder"])
-        known, by_label = partition.known, partition.by_label
-        return KnownPairs(Csr(known.indptr, known.indices), Csr(*by_label))
-    return KnownPairs(
-        Csr(read_only(settings["indptr"]), read_only(settings["indices"])),
-        Csr(read_only(settings["by_label_indptr"]), read_only(settings["by_label_indices"])),
-    )
+        return KnownPairs(partition.by_image, partition.by_label)
+    return KnownPairs(*(Csr(*map(read_only, settings[name])) for name in KnownPairs._fields))
 
 
 def read_only(array: NDArray[Number]) -> NDArray[Number]:

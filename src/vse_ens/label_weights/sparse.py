@@ -56,7 +56,7 @@ def sparse_label_weights(
     lengths = list_lengths(np.minimum(other_labels, ranks), max_sums)
     tasks = label_tasks(pairs.by_label.indptr)
     supports, sums = _find_all(pool, find_settings, tasks, lengths, width)
-    weights = _solve_all(pool, common | sums._asdict(), tasks, supports)
+    weights = _solve_all(pool, common | {"sums": list(sums)}, tasks, supports)
     return _by_known_label(supports, weights)
 
 
@@ -76,33 +76,25 @@ def _find_all(
     pool: Pool, settings: Payload, tasks: list[Payload], lengths: NDArray[np.int64], width: int
 ) -> tuple[Supports, PairSums]:
     """Return the supports and the pair sums of all labels; the lists of the sums are stored without gaps."""
-    labels = len(lengths)
-    supports = Supports(
-        np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width), np.float64)
-    )
     # The system allocates pages when they are first written to: a buffer for the maximum costs nothing.
-    capacity = int(lengths.sum())
-    sizes, largest_dropped = np.empty(labels, np.int32), np.empty(labels, np.float64)
-    partners, values = np.empty(capacity, np.int32), np.empty(capacity, np.float64)
-    filled = 0
+    supports, sums, filled = Supports.allocate(len(lengths), width), PairSums.allocate(lengths), 0
     with_lengths = [{**task, "lengths": lengths[task["first"] : task["last"]]} for task in tasks]
     for task, result in zip(tasks, pool.map(f"{__name__}.find_supports_task", settings, with_lengths), strict=True):
         own = slice(task["first"], task["last"])
-        for table, name in ((supports.sizes, "sizes"), (supports.labels, "labels"), (supports.together, "together")):
-            table[own] = result[name]
-        sizes[own], largest_dropped[own] = result["sum_sizes"], result["largest_dropped"]
-        end = filled + len(result["sum_values"])
-        partners[filled:end], values[filled:end] = result["sum_labels"], result["sum_values"]
+        supports.sizes[own], supports.labels[own], supports.together[own] = result["supports"]
+        sums.sizes[own], labels, values, sums.largest_dropped[own] = result["sums"]
+        end = filled + len(values)
+        sums.labels[filled:end], sums.values[filled:end] = labels, values
         filled = end
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    return supports, PairSums(starts, sizes, partners[:filled], values[:filled], largest_dropped)
+    starts = np.concatenate([[0], np.cumsum(sums.sizes, dtype=np.int64)])
+    return supports, sums._replace(starts=starts, labels=sums.labels[:filled], values=sums.values[:filled])
 
 
 def _solve_all(pool: Pool, settings: Payload, tasks: list[Payload], supports: Supports) -> NDArray[np.float32]:
     """Return the weights of all supports, |A| x m."""
     weights = np.empty(supports.labels.shape, np.float32)
     ranges = [slice(task["first"], task["last"]) for task in tasks]
-    to_solve = [supports.part(own)._asdict() for own in ranges]
+    to_solve = [{"supports": list(supports.part(own))} for own in ranges]
     failed = 0
     for own, result in zip(ranges, pool.map(f"{__name__}.solve_supports_task", settings, to_solve), strict=True):
         weights[own] = result["weights"]
@@ -131,35 +123,16 @@ def find_supports_task(settings: Payload, workers: Workers) -> TaskFn:
 
     def find(task: Payload) -> Payload:
         first, last = task["first"], task["last"]
-        labels = last - first
-        starts = np.concatenate([[0], np.cumsum(task["lengths"])])
-        supports = Supports(np.empty(labels, np.int32), np.empty((labels, width), np.int32), np.empty((labels, width)))
-        sums = PairSums(
-            starts,
-            np.empty(labels, np.int32),
-            np.empty(starts[-1], np.int32),
-            np.empty(starts[-1]),
-            np.empty(labels),
-        )
+        supports, sums = Supports.allocate(last - first, width), PairSums.allocate(task["lengths"])
 
         def find_range(start: int, end: int) -> None:
             own = slice(start - first, end - first)
-            own_sums = sums._replace(
-                starts=starts[own.start : own.stop + 1],
-                sizes=sums.sizes[own],
-                largest_dropped=sums.largest_dropped[own],
-            )
-            find_supports(pairs, diagonal, ranks, regularization, supports.part(own), own_sums, start, end)
+            find_supports(pairs, diagonal, ranks, regularization, supports.part(own), sums.part(own), start, end)
 
         map_ranges(workers, first, last, find_range)
-        filled = [slice(start, start + size) for start, size in zip(starts[:-1], sums.sizes, strict=True)]
-        return {
-            **supports._asdict(),
-            "sum_sizes": sums.sizes,
-            "sum_labels": np.concatenate([sums.labels[own] for own in filled]),
-            "sum_values": np.concatenate([sums.values[own] for own in filled]),
-            "largest_dropped": sums.largest_dropped,
-        }
+        filled = [slice(start, start + size) for start, size in zip(sums.starts, sums.sizes, strict=False)]
+        labels, values = (np.concatenate([whole[own] for own in filled]) for whole in (sums.labels, sums.values))
+        return {"supports": list(supports), "sums": [sums.sizes, labels, values, sums.largest_dropped]}
 
     return find
 
@@ -168,10 +141,10 @@ def solve_supports_task(settings: Payload, workers: Workers) -> TaskFn:
     """Return a function that computes the weights of supports from the pair sums of all labels."""
     diagonal, ranks = read_only(settings["diagonal"]), read_only(settings["ranks"])
     regularization = settings["regularization"]
-    sums = PairSums(*(read_only(settings[name]) for name in PairSums._fields))
+    sums = PairSums(*map(read_only, settings["sums"]))
 
     def solve(task: Payload) -> Payload:
-        supports = Supports(*(read_only(task[name]) for name in Supports._fields))
+        supports = Supports(*map(read_only, task["supports"]))
         weights = np.empty(supports.labels.shape, np.float32)
 
         def solve_range(start: int, end: int) -> int:

@@ -6,8 +6,8 @@ So after a crash every file has its old or its new bytes, and the journal restor
 file that was written: a file without one that has neither its old nor its new bytes counts as never reached.
 
 Neither a collection nor a journal is trusted. Only regular files below the root of the collection are written or
-restored, never a hidden one, an image or a catalog, and the root is not that of the file system; a link inside the root
-stays a link, and the file that it leads to changes.
+restored, never a hidden one, an image or a catalog, and the root is not ``/``; a link inside the root stays a link, and
+the file that it leads to changes.
 """
 
 from __future__ import annotations

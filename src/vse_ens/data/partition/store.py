@@ -107,14 +107,23 @@ class Partition:
         """
         images, labels = self._checked_ids("images", "image"), self._checked_ids("labels", "label")
         try:
-            known = Annotations(images, labels, self._map("indptr", "<i8"), self._map("indices", "<i4"))
+            known = Annotations(images, labels, *self.by_image)
         except DataError as error:
             raise self._damaged("indices", str(error)) from None
         for shard in range(self.counts.shards):
             rows, own = self.rows(shard), known.rows(shard_images(len(images), shard, self.counts.shards))
             if not (np.array_equal(rows.indptr, own.indptr) and np.array_equal(rows.indices, own.indices)):
                 raise self._damaged(shard_file(shard, "labels"), "it does not have the pairs of all images")
-        check_label_index(self.folder, Csr(known.indptr, known.indices), self.counts.labels)
+        if self._has_label_index:
+            # That these are the same pairs, and not only as many of each label, is not checked.
+            starts, by_label = self.by_label
+            if (
+                not ends_match(starts, by_label, self.counts.labels)
+                or not np.array_equal(starts, label_starts(self.by_image, self.counts.labels))
+                or (len(by_label) and not 0 <= by_label.min() <= by_label.max() < self.counts.images)
+                or not rows_ascend(starts, by_label)
+            ):
+                raise self._damaged(_IMAGES, "it is not the index of the pairs")
 
     def rows(self, shard: int) -> Csr:
         """Read the labels of a shard's images, and check them."""
@@ -133,17 +142,43 @@ class Partition:
     @property
     def known(self) -> Annotations:
         """All pairs as memory-mapped `Annotations`."""
-        indptr, indices = self._map("indptr", "<i8"), self._map("indices", "<i4")
-        return Annotations.trusted(self._ids("images", "image"), self._ids("labels", "label"), indptr, indices)
+        return Annotations.trusted(self._ids("images", "image"), self._ids("labels", "label"), *self.by_image)
 
     def build_label_index(self) -> None:
         """Write the files by label, unless they exist; one process does so before others use `by_label`."""
-        write_label_index(self.folder, Csr(self._map("indptr", "<i8"), self._map("indices", "<i4")), self.counts.labels)
+        if self._has_label_index:
+            return
+        starts = label_starts(self.by_image, self.counts.labels)
+        with replace_files(self.folder / _IMAGES, self.folder / _STARTS) as (images_file, starts_file):
+            with images_file.open("w+b") as file:
+                file.truncate(4 * self.counts.pairs)
+                images = np.memmap(file, "<i4", "r+")
+                # A plain array over the map: np.memmap slows down every access.
+                _fill(self.by_image, starts, np.asarray(images))
+                images.flush()
+            starts.tofile(starts_file)
 
     @property
     def by_label(self) -> Csr:
         """The images of every label, ascending, memory-mapped; call `build_label_index` first."""
-        return open_label_index(self.folder, self.counts.labels, self.counts.pairs)
+        if not self._has_label_index:
+            path = self.folder / _IMAGES
+            raise DataError(f"{path} is missing or truncated; train again with the same pairs to rebuild it")
+        return Csr(self._map(_STARTS, "<i8"), self._map(_IMAGES, "<i4"))
+
+    @property
+    def by_image(self) -> Csr:
+        """The labels of every image, memory-mapped."""
+        return Csr(self._map("indptr", "<i8"), self._map("indices", "<i4"))
+
+    @property
+    def _has_label_index(self) -> bool:
+        return self._has(_STARTS, 8 * (self.counts.labels + 1)) and self._has(_IMAGES, 4 * self.counts.pairs)
+
+    def _has(self, name: str, size: int | None = None) -> bool:
+        """Whether there is a regular file of this name, and of this size if one is given."""
+        path = self.folder / name
+        return path.is_file() and size in (None, path.stat().st_size)
 
     def _checked_ids(self, name: str, kind: str) -> Vocabulary:
         try:
@@ -167,20 +202,16 @@ class Partition:
 
     def _check_sizes(self) -> None:
         counts = self.counts
-        expected = {
+        expected: dict[str, int | None] = {
             "indptr": 8 * (counts.images + 1),
             "indices": 4 * counts.pairs,
             "images.starts": 8 * (counts.images + 1),
             "labels.starts": 8 * (counts.labels + 1),
         }
-        for name, size in expected.items():
-            path = self.folder / name
-            if not path.is_file() or path.stat().st_size != size:
-                raise self._damaged(name)
         # Only files that cannot keep a reader waiting are opened, unlike a FIFO.
-        shards = (shard_file(shard, kind) for shard in range(counts.shards) for kind in ("counts", "labels"))
-        for name in ("images.text", "labels.text", *shards):
-            if not (self.folder / name).is_file():
+        shards = [shard_file(shard, kind) for shard in range(counts.shards) for kind in ("counts", "labels")]
+        for name, size in (expected | dict.fromkeys(("images.text", "labels.text", *shards))).items():
+            if not self._has(name, size):
                 raise self._damaged(name)
 
     def _damaged(self, name: str, reason: str = "") -> DataError:
@@ -209,53 +240,6 @@ def transpose(by_image: Csr, labels: int) -> Csr:
     return Csr(starts, images)
 
 
-def write_label_index(folder: Path, by_image: Csr, labels: int) -> None:
-    """Write the images of every label to the folder of a partition, unless this was done before.
-
-    The file of images is written through a memory map.
-    """
-    if _is_complete(folder, labels, len(by_image.indices)):
-        return
-    starts = label_starts(by_image, labels)
-    with replace_files(folder / _IMAGES, folder / _STARTS) as (images_file, starts_file):
-        with images_file.open("w+b") as file:
-            file.truncate(4 * len(by_image.indices))
-            images = np.memmap(file, "<i4", "r+")
-            # A plain array over the map: np.memmap slows down every access.
-            _fill(by_image, starts, np.asarray(images))
-            images.flush()
-        starts.tofile(starts_file)
-
-
-def open_label_index(folder: Path, labels: int, pairs: int) -> Csr:
-    """Return the memory-mapped files that `write_label_index` wrote."""
-    if not _is_complete(folder, labels, pairs):
-        raise DataError(f"{folder / _IMAGES} is missing or truncated; train again with the same pairs to rebuild it")
-    starts, images = (
-        np.asarray(np.memmap(folder / name, kind, "r")) for name, kind in ((_STARTS, "<i8"), (_IMAGES, "<i4"))
-    )
-    return Csr(starts, images)
-
-
-def check_label_index(folder: Path, by_image: Csr, labels: int) -> None:
-    """Read the files that were found, if any, and raise a `DataError` if they do not belong to the pairs.
-
-    The pairs by label are as many of each label, sorted by image; that they are the same pairs is not checked.
-    """
-    if not _is_complete(folder, labels, len(by_image.indices)):
-        return
-    starts, images = open_label_index(folder, labels, len(by_image.indices))
-    if (
-        not ends_match(starts, images, labels)
-        or not np.array_equal(starts, label_starts(by_image, labels))
-        or (len(images) and not 0 <= images.min() <= images.max() < len(by_image.indptr) - 1)
-        or not rows_ascend(starts, images)
-    ):
-        raise DataError(
-            f"{folder / _IMAGES} is damaged (it is not the index of the pairs); delete {folder} to rebuild it"
-        )
-
-
 def label_starts(by_image: Csr, labels: int) -> NDArray[np.int64]:
     """Return the CSR offsets of the images of every label."""
     starts = np.zeros(labels + 1, np.int64)
@@ -269,8 +253,3 @@ def _fill(by_image: Csr, starts: NDArray[np.int64], images: NDArray[np.int32]) -
     for first in range(0, len(by_image.indptr) - 1, _BLOCK):
         block = Csr(by_image.indptr[first : first + _BLOCK + 1], by_image.indices)
         transpose_pairs(block, next_position, images, first)
-
-
-def _is_complete(folder: Path, labels: int, pairs: int) -> bool:
-    sizes = {_STARTS: 8 * (labels + 1), _IMAGES: 4 * pairs}
-    return all((path := folder / name).is_file() and path.stat().st_size == size for name, size in sizes.items())

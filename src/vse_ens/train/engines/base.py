@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -145,9 +146,11 @@ class Rankings:
         self._factors = np.arange(factors)
         self._moved = np.empty(factors, np.int64)
 
-    def refresh(self) -> None:
-        """Sort the labels by each factor and compute sigma_f (eq. 8)."""
-        factors = self._factors
+    def refresh(self) -> float:
+        """Sort the labels by each factor and compute sigma_f (eq. 8); return the seconds that it took."""
+        if not self.used:
+            return 0.0
+        started, factors = time.perf_counter(), self._factors
         if self.known and self._probes is not None:
             factors = self._moved[: find_moved_factors(self._tables, self._sampling, self._probes, self._moved)]
 
@@ -157,6 +160,7 @@ class Rankings:
         pieces = self._workers.count if len(self._tables.labels) * len(factors) > PARALLEL_RANKING else 1
         self._workers.run([partial(sort, *edges) for edges in ranges(len(factors), pieces)])
         self.known = True
+        return time.perf_counter() - started
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the rankings and standard deviations of the last refresh, if there was one and they are kept."""

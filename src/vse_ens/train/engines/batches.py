@@ -101,9 +101,7 @@ class BatchEngine:
     def run_round(self, plan: EpochPlan, number: int, learning_rate: float) -> RoundStats:
         """Refresh the rankings, then train one round of an epoch."""
         started = time.perf_counter()
-        if self.rankings.used:
-            self.rankings.refresh()
-        refreshed = time.perf_counter()
+        refreshing = self.rankings.refresh()
         step, batches = self.training.step(learning_rate), self._batches(plan, number)
         phase_done, sleeping = threading.Condition(), set[int]()
 
@@ -125,7 +123,7 @@ class BatchEngine:
         self.training.workers.run([work] * self.training.workers.count)
         counts = sum(batch.layout.counts.sum(axis=0) for batch in batches)
         loss = sum(float(batch.layout.losses.sum()) for batch in batches)
-        return RoundStats(counts[:COUNTS], loss, time.perf_counter() - started, refreshed - started)
+        return RoundStats(counts[:COUNTS], loss, time.perf_counter() - started, refreshing)
 
     def reload_tables(self) -> None:
         """Do nothing: there are no copies of the tables."""
@@ -229,48 +227,22 @@ class ContextKernels:
 
     def of_batch(self, batch: Batch, step: Step, worker: int) -> list[BatchKernel]:
         """Return the kernels that a worker calls for a batch, in order."""
-        arrays, layout, scratch = self.training.arrays, batch.layout, self._scratch[worker]
-        to_labels = (arrays.tables, self._tables.label_squares, self.gradients, step)
+        # Numba looks at every array of every argument: these kernels are given the arrays that they use, not groups.
+        arrays, tables, layout, scratch = self.training.arrays, self._tables, batch.layout, self._scratch[worker]
+        selected, rows, inputs = scratch.selected, batch.ranges[LABELS], (tables.inputs, tables.input_squares)
+        to_labels = arrays.tables, tables.label_squares, self.gradients, step
         if self.training.config.loss == "softmax":
-            apply = partial(
-                apply_softmax_gradients,
-                *to_labels,
-                self._sharing,
-                scratch.selected,
-                arrays.pairs.indptr,
-                layout.images,
-                batch.ranges[LABELS],
-            )
+            of_images = arrays.pairs.indptr, layout.images
+            apply = partial(apply_softmax_gradients, *to_labels, self._sharing, selected, *of_images, rows)
         else:
-            apply = partial(
-                label_gradients_kernel(adagrad=True), *to_labels, scratch.selected, batch.draws, batch.ranges[LABELS]
-            )
+            apply = partial(label_gradients_kernel(adagrad=True), *to_labels, selected, batch.draws, rows)
+        written = self.gradients, self.input_gradients, self.vector_changes
+        to_inputs = scratch.gradient, selected, layout.first_entries, batch.ranges[INPUTS]
         return [
-            partial(
-                self._compute,
-                arrays,
-                self._tables,
-                self.gradients,
-                self.input_gradients,
-                self.vector_changes,
-                self.training.sampling,
-                step,
-                scratch,
-                layout,
-            ),
+            partial(self._compute, arrays, tables, *written, self.training.sampling, step, scratch, layout),
             apply,
             *_feature_kernels(self.training, self.vector_changes, batch),
-            partial(
-                apply_input_gradients,
-                self._tables.inputs,
-                self._tables.input_squares,
-                self.input_gradients,
-                step,
-                scratch.gradient,
-                scratch.selected,
-                layout.first_entries,
-                batch.ranges[INPUTS],
-            ),
+            partial(apply_input_gradients, *inputs, self.input_gradients, step, *to_inputs),
         ]
 
     def changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.kernels import losses, samplers
-from vse_ens.kernels.arrays import Step
 from vse_ens.kernels.random import shuffle
 from vse_ens.kernels.serial import TRACED, SortScratch, serial_kernel, sort_factors
 from vse_ens.kernels.sgd import SgdScratch
@@ -58,16 +58,15 @@ class SerialEngine:
         self.training = training
         self._pairs = training.arrays.pairs
         self.rankings = Rankings(training, sort_factors, SortScratch.allocate, training.width)
-        self._kernel = serial_kernel(
-            training.width,
-            samplers.CODES[config.sampler],
-            losses.CODES[config.loss],
-            config.positives == "iid",
-            config.redraw_positives,
-            config.warp_cap,
+        codes = samplers.CODES[config.sampler], losses.CODES[config.loss]
+        settings = config.positives == "iid", config.redraw_positives, config.warp_cap
+        self._make_steps = partial(
+            serial_kernel(training.width, *codes, *settings),
+            training.arrays,
+            np.repeat(np.arange(len(data.images), dtype=np.int32), data.labels_per_image),
+            training.sampling,
+            SgdScratch.allocate(training.width, 0, training.scores),
         )
-        self._image_of_pair = np.repeat(np.arange(len(data.images), dtype=np.int32), data.labels_per_image)
-        self._scratch = SgdScratch.allocate(training.width, 0, training.scores)
 
     def plan(self, epoch: int, stream: Streams) -> SerialPlan:
         """Plan an epoch, counted from 0."""
@@ -85,12 +84,11 @@ class SerialEngine:
         while draw < end:
             due = self._draws_to_refresh(plan.draws_before + draw)
             if due == 0:
-                refreshing = time.perf_counter()
-                self.rankings.refresh()
-                stats.refresh_seconds += time.perf_counter() - refreshing
+                stats.refresh_seconds += self.rankings.refresh()
                 due = self._draws_to_refresh(plan.draws_before + draw + 1) + 1
             steps = min(due, end - draw)
-            stats.loss += self._make_steps(plan.order[draw : draw + steps], steps, step, state, stats.counts)
+            order = plan.order[draw : draw + steps]
+            stats.loss += self._make_steps(order, steps, step, state, stats.counts, _NO_TRACE)
             draw += steps
         stats.seconds = time.perf_counter() - started
         return stats
@@ -100,8 +98,7 @@ class SerialEngine:
 
         The columns are named in `vse_ens.kernels.serial`. With a learning rate of 0 the vectors stay as they are.
         """
-        if self.rankings.used:
-            self.rankings.refresh()
+        self.rankings.refresh()
         trace = np.full((steps, TRACED), -1, np.int64)
         order = self._order(stream)[:steps]
         counts = RoundStats().counts
@@ -117,28 +114,6 @@ class SerialEngine:
             return len(self._pairs.indices)
         # Line 4 of algorithm 1 tests q % (|A| ln |A|) = 0 after q was increased: before the draw of number q.
         return 0 if not self.rankings.known else -(before + 1) % self.refresh_period
-
-    def _make_steps(
-        self,
-        order: NDArray[np.int64],
-        steps: int,
-        step: Step,
-        state: NDArray[np.uint64],
-        counts: NDArray[np.int64],
-        trace: NDArray[np.int64] = _NO_TRACE,
-    ) -> float:
-        return self._kernel(
-            self.training.arrays,
-            self._image_of_pair,
-            order,
-            steps,
-            self.training.sampling,
-            step,
-            self._scratch,
-            state,
-            counts,
-            trace,
-        )
 
     def _order(self, stream: Streams) -> NDArray[np.int64]:
         if self.training.config.positives == "iid":

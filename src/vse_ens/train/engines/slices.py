@@ -46,9 +46,7 @@ class SliceEngine:
     def run_round(self, plan: EpochPlan, number: int, learning_rate: float) -> RoundStats:
         """Refresh the rankings, then train one round of an epoch."""
         started = time.perf_counter()
-        if self.rankings.used:
-            self.rankings.refresh()
-        refreshed = time.perf_counter()
+        refreshing = self.rankings.refresh()
         training, step = self.training, self.training.step(learning_rate)
         slices = plan.slices(number, self._schedule.slices)
         states = plan.random_states(number, len(slices))
@@ -65,8 +63,7 @@ class SliceEngine:
         loss = sum(training.workers.run([partial(train, index) for index in range(len(slices))]))
         if self._copies:
             self._merge()
-        seconds = time.perf_counter() - started
-        return RoundStats(counts.sum(axis=0)[:COUNTS], float(loss), seconds, refreshed - started)
+        return RoundStats(counts.sum(axis=0)[:COUNTS], float(loss), time.perf_counter() - started, refreshing)
 
     def reload_tables(self) -> None:
         """Start all slices from the tables as they are now, and sort all rankings before the next round."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -78,12 +78,13 @@ class ShardVectorStore:
         self._shards = shards
         self._numbers = count()
         self._pinned: set[Path] = set()
-        self._best: list[Payload] = []
-        self._states: list[Payload] = []
+        self._best: list[Path] = []
+        self._last: list[Path] = []
+        """The file of each shard, of the best epoch and of the last save."""
 
     def begin(self, embeddings: Embeddings) -> None:
         """Shards start from the seed: the embeddings hold no image vectors."""
-        self._states = []
+        self._last = []
         self._width = embeddings.dimensions
 
     def save_arguments(self) -> Payload:
@@ -94,7 +95,7 @@ class ShardVectorStore:
 
     def receive(self, states: Iterable[Payload]) -> None:
         """Remember the files, and remove those that are no longer needed."""
-        self._states = list(states)
+        self._last = [Path(state["path"]) for state in states]
         kept = self._pinned | self._folders()
         for old in self._folder.glob("rows-*"):
             if old not in kept:
@@ -102,11 +103,11 @@ class ShardVectorStore:
 
     def shard_states(self) -> list[Payload]:
         """Return the files that the shards wrote last."""
-        return self._states
+        return [{"path": str(path)} for path in self._last]
 
     def mark_best(self) -> None:
         """Keep the files: they are never overwritten."""
-        self._best = self._states
+        self._best = self._last
 
     def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:
         """Return rows of the files."""
@@ -138,22 +139,25 @@ class ShardVectorStore:
     def state(self) -> dict[str, Any]:
         """Return the names of the files, which are kept until the next checkpoint."""
         self._pinned = self._folders()
-        return {"rows": _names(self._states), "best_rows": _names(self._best)}
+        return {
+            "rows": [f"{path.parent.name}/{path.name}" for path in self._last],
+            "best_rows": [f"{path.parent.name}/{path.name}" for path in self._best],
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue with the files of a checkpoint, which are read once and checked."""
-        self._states, self._best = self._named(state["rows"]), self._named(state["best_rows"])
+        self._last, self._best = self._named(state["rows"]), self._named(state["best_rows"])
         self._pinned = self._folders()
         for best in (False, True):
-            for one, rows in zip(self._best if best else self._states, self._files(best), strict=True):
+            for path, rows in zip(self._best if best else self._last, self._files(best), strict=True):
                 if not is_finite(rows):
-                    raise DataError(f"{one['path']} {NOT_FINITE}; start without --resume")
+                    raise DataError(f"{path} {NOT_FINITE}; start without --resume")
 
-    def _named(self, names: Any) -> list[Payload]:
-        """Return the states of the shards, in order; a checkpoint cannot name files of another folder."""
+    def _named(self, names: Any) -> list[Path]:
+        """Return the files of the shards, in order; a checkpoint cannot name files of another folder."""
         if not isinstance(names, list) or len(names) not in (0, self._shards):
             raise ModelError(f"it does not name the image vectors of {self._shards} shards")
-        states: list[Payload] = []
+        paths: list[Path] = []
         for shard, name in enumerate(names):
             # The paths of earlier versions end so.
             short = "/".join(Path(str(name)).parts[-2:])
@@ -163,17 +167,17 @@ class ShardVectorStore:
             path = self._folder / short
             if not path.exists():
                 raise DataError(f"{path}, which the checkpoint needs, is missing; start without --resume")
-            states.append({"path": str(path)})
-        return states
+            paths.append(path)
+        return paths
 
     def _files(self, best: bool) -> list[Floats]:
         return [
-            read_rows(one["path"], (len(shard_images(self._images, shard, self._shards)), self._width))
-            for shard, one in enumerate(self._best if best else self._states)
+            read_rows(path, (len(shard_images(self._images, shard, self._shards)), self._width))
+            for shard, path in enumerate(self._best if best else self._last)
         ]
 
     def _folders(self) -> set[Path]:
-        return {Path(one["path"]).parent for one in (*self._states, *self._best)}
+        return {path.parent for path in (*self._last, *self._best)}
 
 
 VectorStore = TableVectors | ShardVectorStore
@@ -197,7 +201,7 @@ def write_rows(folder: str, shard: int, rows: Floats) -> Payload:
     return {"path": str(path)}
 
 
-def read_rows(path: str, shape: tuple[int, int]) -> Floats:
+def read_rows(path: str | Path, shape: tuple[int, int]) -> Floats:
     """Map a file of `write_rows`; raise a `DataError` if it is not one with rows of this shape."""
     try:
         os.close(open_regular(path))  # a FIFO would keep a reader waiting
@@ -207,7 +211,3 @@ def read_rows(path: str, shape: tuple[int, int]) -> Floats:
     if rows.dtype != np.float32 or rows.shape != shape or not rows.flags.c_contiguous:
         raise DataError(f"{path} does not hold float32 image vectors of shape {shape}; start without --resume")
     return rows
-
-
-def _names(states: Sequence[Payload]) -> list[str]:
-    return ["/".join(Path(one["path"]).parts[-2:]) for one in states]
