@@ -112,7 +112,7 @@ MISTAKES: dict[str, tuple[str, str]] = {
         "annotate pairs.csv a",
         "pairs.csv is a file, not a model directory; check the order",
     ),
-    "swapped arguments": ("evaluate pairs.csv model", "not a model directory; check the orderuments"),
+    "swapped arguments": ("evaluate pairs.csv model", "not a model directory; check the order"),
     "image before the model": (
         "annotate img_0000001 model",
         "there is no model img_0000001; check the path and the order of the arguments",
@@ -181,7 +181,7 @@ NOTES = {
         "swapped.csv",
         "the columns may be swapped: 6 labels, such as '0.jpg', of 2 images, such as",
     ),
-    "no header": ("headless.csv", "read line 1 as a pair, not a header: 2 lines are too few to decide; --header says"),
+    "no header": ("headless.csv", "read line 1 as a pair, not a header: 2 lines are too few to decide; if it"),
     "one-hot": ("onehot.csv", "read 2 columns of 0 and 1, such as 'sea', as labels; unless --layout long"),
     "lists as text": ("lists.csv", "read the labels as Python lists; --layout long keeps them whole"),
     "several labels in a field": ("joined.csv", "split labels such as 'sea, 0' at ','; --layout long keeps them whole"),
