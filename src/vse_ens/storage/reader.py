@@ -255,7 +255,9 @@ def _open_folder(path: Path, spec: ArtifactSpec) -> OpenFolder:
         except FileNotFoundError:
             continue
         except NotADirectoryError:
-            raise ModelError(f"{path} is a file, not a {spec.noun} directory; name the directory") from None
+            raise ModelError(
+                f"{path} is a file, not a {spec.noun} directory; check the order of the arguments"
+            ) from None
         except OSError as error:
             raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     raise ModelError(f"there is no {spec.noun} {path}; {_advice(path, spec)}")
@@ -267,4 +269,8 @@ def _advice(path: Path, spec: ArtifactSpec) -> str:
     except OSError:
         return f"there is no directory {path.parent} either"
     near = difflib.get_close_matches(path.name, artifacts, n=3)
-    return f"did you mean {' or '.join(str(path.parent / name) for name in near)}?" if near else "check the path"
+    return (
+        f"did you mean {' or '.join(str(path.parent / name) for name in near)}?"
+        if near
+        else "check the path and the order of the arguments"
+    )

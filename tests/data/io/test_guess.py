@@ -109,7 +109,7 @@ def test_swapped_columns_are_noticed(tmp_path: Path) -> None:
         ("a.xlsx", b"PK\x03\x04", "save the sheet that has the pairs as CSV"),
         ("samples.json", b'{"samples": [{"_media_type": "image"}]}', "it looks like FiftyOne's: export it as COCO"),
         ("labels.json", b'{"classes": ["a"],\n "labels": {"x": 0}}', "it looks like FiftyOne's: export it as COCO"),
-        ("other.json", b'{"x": 1}', "rename it, or give its format: csv"),
+        ("other.json", b'{"x": 1}', "it is not the JSON of COCO or Label Studio"),
     ],
 )
 def test_files_of_other_programs_are_named_with_a_way_out(

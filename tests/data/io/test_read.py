@@ -164,7 +164,7 @@ def test_too_few_lines_to_tell_a_header_are_told(write) -> None:
     data = Annotations.read(write("a.csv", "pic,what\nx,sea\n"))
     assert data.pairs == 2
     assert data.notes == (
-        "read line 1 as a pair, not a header: 2 lines are too few to decide; set header if it is one",
+        "read line 1 as a pair, not a header: 2 lines are too few to decide; if it is one, use --header",
     )
 
 

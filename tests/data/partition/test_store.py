@@ -89,7 +89,7 @@ def test_blank_ids_are_refused(frame: pl.DataFrame, told: str, tmp_path: Path) -
 
 
 def test_missing_files_are_named(parts: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds no \.parquet file"):
+    with pytest.raises(DataError, match=r"has no Parquet files, nor pictures"):
         PartFiles.find(tmp_path)
     with pytest.raises(DataError, match="cannot be listed"):
         PartFiles.find(tmp_path / "nothing")

@@ -232,7 +232,7 @@ def find_collection(
     if glance.images and not any(name.endswith(".parquet") for name in glance.names):
         raise DataError(
             f"{path} has images, but a sample of them has no keywords and no files of tags; "
-            f"set --format photos or txt-tags if others have"
+            f"add some, or set --format photos or txt-tags if others have"
         )
     return None
 

@@ -156,6 +156,9 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
 
     Nothing is restored if a file was changed after the write, unless ``force``. Undoing twice changes nothing.
     """
+    root = next((entry.root for entry in read_journal(journal)), None)
+    if root is not None and not root.exists():
+        raise DataError(f"{journal} is of {root}, which is gone; move it back and run vse undo again")
     changed = [entry.path for entry in read_journal(journal) if entry.state() == "changed" and not force]
     if changed:
         others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""

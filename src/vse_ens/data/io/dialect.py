@@ -140,7 +140,7 @@ def _guess_header(rows: Sequence[Sequence[str]], image: Column, label: Column) -
         if different := _differs_from_others(rows, image):
             return True, [different]
         return False, [
-            f"read line 1 as a pair, not a header: {len(rows)} lines are too few to decide; set header if it is one"
+            f"read line 1 as a pair, not a header: {len(rows)} lines are too few to decide; if it is one, use --header"
         ]
     columns = choose_columns("", [str(index) for index in range(len(first))], image, label)
     pairs = [(row[columns.image], row[columns.label]) for row in rows if len(row) == len(first)]

@@ -119,7 +119,8 @@ def check_exists(path: Path) -> None:
     """Raise unless a path is a regular file."""
     try:
         if path.is_dir():
-            raise DataError(f"{path} is a folder; name a file in it")
+            is_model = (path / "model.json").is_file()
+            raise DataError(f"{path} is a {'model; name a file of pairs' if is_model else 'folder; name a file in it'}")
         if path.is_file():
             return
         if path.exists():
@@ -143,6 +144,8 @@ def _by_suffix(path: Path) -> PairsFile:
             advice = "save the sheet that has the pairs as CSV"
         elif suffixes[-1:] == [".json"] and _FIFTYONE.search(PairsFile(path, "jsonl", False).head()[0]):
             advice = "it looks like FiftyOne's: export it as COCO, with dataset_type=fo.types.COCODetectionDataset"
+        elif suffixes[-1:] == [".json"]:
+            advice = "it is not the JSON of COCO or Label Studio; check it, or convert it to JSON Lines (.jsonl)"
         raise DataError(f"{path} has none of the suffixes {', '.join(_SUFFIXES)} (each also with .gz); {advice}")
     is_gzip = _starts_with(path, _GZIP)
     if named_gzip and not is_gzip and path.stat().st_size:

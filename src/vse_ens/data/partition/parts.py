@@ -48,7 +48,7 @@ class PartFiles:
             (one for one in found if one.is_file and one.path.endswith(".parquet")), key=lambda one: one.path
         )
         if not files:
-            raise DataError(f"{name} holds no .parquet file; name a folder of Parquet files")
+            raise DataError(f"{name} has no Parquet files, nor pictures or annotations; check the path")
         return cls(name, filesystem, tuple(files), image, label)
 
     @property
