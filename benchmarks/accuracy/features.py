@@ -22,7 +22,7 @@ from benchmarks.core.parts import measure_parts
 from benchmarks.core.process import call, peak_bytes
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
-from vse_ens.evaluate.reliability import expected_calibration_error
+from vse_ens.evaluate.reliability import binned_calibration_error, reliability
 from vse_ens.kernels.arrays import Csr
 from vse_ens.streams import Streams
 
@@ -60,14 +60,14 @@ class Sizes:
 
 
 def _unit(features: Any) -> Any:
-    if sparse.issparse(features):
+    if not isinstance(features, np.ndarray):
         lengths = np.sqrt(np.asarray(features.multiply(features).sum(axis=1)).ravel())
         return sparse.csr_array(sparse.diags_array(1 / np.maximum(lengths, 1e-12)) @ features)
     return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
 
 
 def _plain(matrix: Any) -> Doubles:
-    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def fit_ridge(features: Any, labels: Doubles) -> Callable[[float, float], Scorer]:
@@ -204,7 +204,8 @@ def revealed(truth: Doubles, how: str) -> Doubles:
 
 def _hidden(scores: Doubles, truth: Doubles, shown: Doubles) -> dict[str, float]:
     """Return the metrics of the labels that were not shown, of images of which some were."""
-    rest = (truth - shown) * (shown.any(axis=1) | ~shown.any())[:, None]
+    some = np.asarray(shown.any(axis=1)) if shown.any() else np.ones(len(shown), np.bool_)
+    rest = (truth - shown) * some[:, None]
     return image_metrics(np.where(shown > 0, -np.inf, scores), rest)
 
 
@@ -244,7 +245,7 @@ def _ours(data: Annotations, train: Any, test: Any, truth: Doubles, seed: int, b
     confidences = [one.confidence for suggestions in listed for one in suggestions]
     numbers = [model.known_.labels.numbers([one.label for one in suggestions]) for suggestions in listed]
     hits = np.concatenate([truth[row][labels] for row, labels in enumerate(numbers)])
-    error = expected_calibration_error(np.array(confidences), hits)
+    error = binned_calibration_error(reliability(confidences, hits))
     return {
         "images": image_metrics(learned, truth),
         "words": word_metrics(learned, truth),

@@ -91,7 +91,8 @@ def _operation(one: Operation) -> dict[str, Any]:
         responses[one.status] = _response(
             "Successful Response", schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         )
-    for status, kind in (*dict.fromkeys(one.errors, ErrorResponse).items(), *one.others.items()):
+    kinds: dict[int, type[Struct]] = {**dict.fromkeys(one.errors, ErrorResponse), **one.others}
+    for status, kind in kinds.items():
         responses[status] = _response(_fixed()["statuses"][str(status)], _schema(kind))
     for status_text, fixed in _fixed()["responses"].get(one.path, {}).items():
         responses.setdefault(int(status_text), {}).update(fixed)
