@@ -115,18 +115,10 @@ def _scale(count: int) -> np.float32:
 
 
 @inline_once
-def _add_label_pairs(
-    inputs: Floats,
-    found: PairMatches,
-    pairs_found: int,
-    labels: int,
-    positives: int,
-    sums: Floats,
-    pair_sums: Floats,
-    pair_counts: NDArray[np.int64],
-) -> None:
+def _add_label_pairs(inputs: Floats, pairs_found: int, labels: int, positives: int, scratch: ContextScratch) -> None:
     """Sum the inputs of the label pairs of an image: all of them, and those that contain each label."""
-    width = inputs.shape[1]
+    found, sums, width = scratch.found, scratch.sums[1], inputs.shape[1]
+    pair_sums, pair_counts = scratch.pair_sums, scratch.pair_counts
     pair_sums[:positives] = _ZERO
     pair_counts[:positives] = 0
     for n in range(min(_PAIRS_AHEAD, pairs_found)):
@@ -180,16 +172,7 @@ def sum_inputs(
     pairs_found = 0
     if has_pairs:
         pairs_found = find_label_pairs(positives, context.label_pairs, scratch.found)
-        _add_label_pairs(
-            inputs,
-            scratch.found,
-            pairs_found,
-            arrays.tables.labels.shape[0],
-            positives.shape[0],
-            sums[1],
-            scratch.pair_sums,
-            scratch.pair_counts,
-        )
+        _add_label_pairs(inputs, pairs_found, arrays.tables.labels.shape[0], positives.shape[0], scratch)
     scale, pair_scale = _scale(positives.shape[0]), _scale(pairs_found)
     for f in range(width):
         whole[f] = base[f] + scale * sums[0, f] + pair_scale * sums[1, f]

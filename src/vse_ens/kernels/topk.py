@@ -116,13 +116,6 @@ def argmax_key(keys: Keys, maxima: Keys) -> int:
     return label
 
 
-@inline_once
-def exclude_label(keys: Keys, maxima: Keys, label: int) -> None:
-    """Exclude a label from later calls of `argmax_key`."""
-    keys[label] = EXCLUDED
-    maxima[label // CHUNK] = chunk_max(keys, label // CHUNK)
-
-
 @inline
 def top_n(keys: Keys, maxima: Keys, top: NDArray[np.int32]) -> None:
     """Write the labels with the highest keys to ``top``, padded with -1; these labels are excluded from ``keys``."""
@@ -133,7 +126,8 @@ def top_n(keys: Keys, maxima: Keys, top: NDArray[np.int32]) -> None:
         if label < 0:
             return
         top[n] = label
-        exclude_label(keys, maxima, label)
+        keys[label] = EXCLUDED
+        maxima[label // CHUNK] = chunk_max(keys, label // CHUNK)
 
 
 @inline_once

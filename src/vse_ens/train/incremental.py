@@ -64,16 +64,14 @@ class IncrementalTrainer:
             engine = make_engine(self._config, self._train_pairs, self._current, workers)
             for epoch in range(self._epochs):
                 plan = engine.plan(epoch, self._stream.child("train", epoch))
-                rate = self._config.learning_rate * self._config.learning_rate_decay ** self._schedule_epoch(epoch)
+                # AdaGrad shortens the steps of old rows by itself; others continue with the rates of the last epochs.
+                of_epoch = epoch if self._config.has_context else self._config.epochs - self._epochs + epoch
+                rate = self._config.learning_rate * self._config.learning_rate_decay**of_epoch
                 stats = RoundStats()
                 for number in range(plan.rounds):
                     stats.add(engine.run_round(plan, number, rate))
                     report = EpochReport.of(epoch + 1, stats, rate) if number + 1 == plan.rounds else None
                     yield Progress(epoch + 1, number + 1, plan.rounds, self._epochs, True, stats, report)
-
-    def _schedule_epoch(self, epoch: int) -> int:
-        """Return the epoch whose learning rate is used; AdaGrad shortens the steps of old rows by itself."""
-        return epoch if self._config.has_context else self._config.epochs - self._epochs + epoch
 
 
 def update_epochs(config: Config, trained: int) -> int:

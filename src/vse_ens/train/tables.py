@@ -20,6 +20,7 @@ from vse_ens.train.pair_selection import frequent_label_pairs
 BLOCK_ROWS = 16_384
 """Start vectors are drawn in blocks of this many rows, each from its own stream: drawing takes ten times the memory of
 the result."""
+NO_FEATURES = Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32))
 # Vectors are padded to a multiple of the length of a vector register.
 _LANES = 8
 # The AdaGrad accumulators start from this value, which bounds the first steps of a row.
@@ -38,24 +39,21 @@ def padded_width(dimensions: int) -> int:
 
 def initial_embeddings(config: Config, data: Annotations, label_pairs: NDArray[np.int32] | None = None) -> Embeddings:
     """Draw all vectors from N(0, init_scale^2), each table from its own stream; biases start at 0."""
-    return replace(initial_tables(config, data, label_pairs), image_vectors=_initial_images(config, len(data.images)))
+    tables, images = initial_tables(config, data, label_pairs), len(data.images)
+    if not config.has_ids:
+        return tables
+    if config.shards == 1:
+        vectors = _normal(Streams(config.seed).child("init"), "images", images, config)
+    else:
+        vectors = np.empty((images, config.dimensions), np.float32)
+        for shard in range(config.shards):
+            vectors[shard :: config.shards] = initial_rows(config, shard, len(vectors[shard :: config.shards]))
+    return replace(tables, image_vectors=vectors)
 
 
 def initial_rows(config: Config, shard: int, rows: int) -> Floats:
     """Draw the start vectors of one shard's images, independent of the other shards."""
     return _normal(Streams(config.seed).child("init", "shard", shard), "images", rows, config)
-
-
-def _initial_images(config: Config, images: int) -> Floats:
-    if not config.has_ids:
-        return np.empty((0, config.dimensions), np.float32)
-    if config.shards == 1:
-        return _normal(Streams(config.seed).child("init"), "images", images, config)
-    vectors = np.empty((images, config.dimensions), np.float32)
-    for shard in range(config.shards):
-        own = vectors[shard :: config.shards]
-        own[:] = initial_rows(config, shard, len(own))
-    return vectors
 
 
 def _normal(streams: Streams, name: str, rows: int, config: Config, scale: float | None = None) -> Floats:
@@ -118,8 +116,7 @@ def context_tables(embeddings: Embeddings) -> ContextTables:
 def features_of(config: Config, data: Annotations) -> Features:
     """Return the image features in CSR form, without zeros."""
     if not config.has_features:
-        nothing = np.zeros(0, np.float32)
-        return Features(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing, nothing)
+        return NO_FEATURES
     matrix = plain_features(data.features)
     if isinstance(matrix, np.ndarray):
         filled = matrix != 0

@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -61,42 +61,38 @@ def partition(
     return Partition(folder, built.counts, built.digest, built.made_from)
 
 
+@dataclass
 class _Builder:
     """The state of one call of `partition`."""
 
-    def __init__(
-        self,
-        parts: PartFiles,
-        folder: Path,
-        shards: int,
-        bucket_pairs: int,
-        progress: Callable[[int], None] | None,
-    ) -> None:
-        self._parts = parts
-        self._folder = folder
-        self._shards = shards
-        self._buckets = -(-parts.rows // bucket_pairs)
+    parts: PartFiles
+    folder: Path
+    shards: int
+    bucket_pairs: int
+    progress: Callable[[int], None] | None
+
+    def __post_init__(self) -> None:
+        self._buckets = -(-self.parts.rows // self.bucket_pairs)
         self._labels = IdIndex("label")
-        self._progress = progress
         # Rows are sampled, distributed and sorted; a single bucket needs no sample.
-        self._steps_done = 0 if self._buckets > 1 else parts.rows
+        self._steps_done = 0 if self._buckets > 1 else self.parts.rows
 
     def run(self) -> Partition:
         bounds = self._bounds()
         self._distribute(bounds)
         labels, new_label = self._labels.finish()
-        with _Files(self._folder, self._shards) as files:
+        with _Files(self.folder, self.shards) as files:
             files.write_ids("labels", labels.arrow)
             for bucket in range(self._buckets):
                 read, ids, rows = self._sort(bucket, new_label)
                 files.write_bucket(ids, rows)
                 self._bucket_file(bucket).unlink()
                 self._count_rows(read)
-            counts = Counts(files.images, len(labels), files.pairs, self._shards)
-            built = Partition(self._folder, counts, files.digest, self._parts.fingerprint)
+            counts = Counts(files.images, len(labels), files.pairs, self.shards)
+            built = Partition(self.folder, counts, files.digest, self.parts.fingerprint)
         if not built.counts.pairs:
-            raise DataError(f"{self._parts.name} holds no pair of an image and a label")
-        built.write_manifest(self._folder)
+            raise DataError(f"{self.parts.name} holds no pair of an image and a label")
+        built.write_manifest(self.folder)
         return built
 
     def _bounds(self) -> pa.LargeStringArray:
@@ -106,7 +102,7 @@ class _Builder:
         """
         sample, hashes = pa.array([], pa.large_string()), np.empty(0, np.uint64)
         if self._buckets > 1:
-            for batch in self._parts.batches():
+            for batch in self.parts.batches():
                 seen = pa.concat_arrays([sample, batch.images.unique()]).unique()
                 hashes = hash_ids(seen)
                 smallest = np.argsort(hashes, kind="stable")[:_SAMPLE]
@@ -120,12 +116,12 @@ class _Builder:
         with ExitStack() as stack:
             files = [stack.enter_context(self._bucket_file(bucket).open("wb")) for bucket in range(self._buckets)]
             writers = [stack.enter_context(pa.ipc.new_stream(file, _BUCKET_SCHEMA)) for file in files]
-            for batch in self._parts.batches():
+            for batch in self.parts.batches():
                 if is_blank(batch.images).any():
-                    raise DataError(f"{self._parts.name} has a blank image id; remove or fill it in")
+                    raise DataError(f"{self.parts.name} has a blank image id; remove or fill it in")
                 labels = as_arrow(self._labels.numbers(batch.labels))
                 if self._labels.has_blank:
-                    raise DataError(f"{self._parts.name} has a blank label; remove or fill it in")
+                    raise DataError(f"{self.parts.name} has a blank label; remove or fill it in")
                 for bucket, rows in _by_bucket(batch.images, bounds):
                     writers[bucket].write_batch(
                         pa.record_batch([batch.images.take(rows), labels.take(rows)], schema=_BUCKET_SCHEMA)
@@ -134,8 +130,8 @@ class _Builder:
 
     def _count_rows(self, rows: int) -> None:
         self._steps_done += rows
-        if self._progress:
-            self._progress(self._steps_done // 3)
+        if self.progress:
+            self.progress(self._steps_done // 3)
 
     def _sort(self, bucket: int, new_label: NDArray[np.uint32]) -> tuple[int, pa.LargeStringArray, Csr]:
         """Return the number of rows of a bucket, its distinct image ids in order, and the sorted labels of each."""
@@ -150,7 +146,7 @@ class _Builder:
         return len(pairs), ids, Csr(starts.astype(np.int64), keys.astype(np.uint32).view(np.int32))
 
     def _bucket_file(self, bucket: int) -> Path:
-        return self._folder / f"bucket-{bucket:05d}"
+        return self.folder / f"bucket-{bucket:05d}"
 
 
 def _by_bucket(images: pa.LargeStringArray, bounds: pa.LargeStringArray) -> Iterator[tuple[int, pa.Array]]:

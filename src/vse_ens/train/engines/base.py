@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ModelError
-from vse_ens.kernels.arrays import COUNTS, Csr, Sampling, Step, TrainingArrays
+from vse_ens.kernels.arrays import COUNTS, Csr, Features, Sampling, Step, TrainingArrays
 from vse_ens.kernels.rank_table import Probes, find_moved_factors
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
@@ -60,9 +60,6 @@ class Engine(Protocol):
     def run_round(self, plan: Any, number: int, learning_rate: float) -> RoundStats:
         """Train one round of an epoch."""
 
-    def reload_tables(self) -> None:
-        """Drop derived copies after the tables were overwritten from outside."""
-
 
 @dataclass(frozen=True)
 class Training:
@@ -77,20 +74,22 @@ class Training:
     rank_weights: NDArray[np.float32]
 
     @classmethod
-    def of(cls, config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> Training:
-        """Put the embeddings and the data into the form that kernels take."""
-        labels = len(data.labels)
-        arrays = TrainingArrays(
-            embeddings.image_vectors,
-            shared_tables(embeddings),
-            features_of(config, data),
-            Csr(data.indptr, data.indices),
-        )
-        weights = rank_weights(labels, config.rank_weight, config.top_n) if config.loss == "warp" else None
+    def of(
+        cls,
+        config: Config,
+        data: Annotations,
+        embeddings: Embeddings,
+        workers: Workers,
+        features: Features | None = None,
+    ) -> Training:
+        """Put the embeddings and the data into the form that kernels take; ``features`` replace those of the data."""
+        tables, pairs = shared_tables(embeddings), Csr(data.indptr, data.indices)
+        arrays = TrainingArrays(embeddings.image_vectors, tables, features or features_of(config, data), pairs)
+        weights = np.zeros(1, np.float32)
+        if config.loss == "warp":
+            weights = rank_weights(len(data.labels), config.rank_weight, config.top_n)
         sampling = make_sampling(config, data, embeddings.dimensions)
-        return cls(
-            config, data, embeddings, workers, arrays, sampling, np.zeros(1, np.float32) if weights is None else weights
-        )
+        return cls(config, data, embeddings, workers, arrays, sampling, weights)
 
     @property
     def width(self) -> int:

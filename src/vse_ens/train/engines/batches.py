@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,19 +64,6 @@ BatchKernel = Callable[[BatchCursor], bool]
 """A kernel with all arguments but one; it returns False if the phase before is not done: call it again later."""
 
 
-class BatchKernels(Protocol):
-    """The kernels of both phases with their buffers, which hold batches of up to ``max_positives`` positives."""
-
-    inputs_per_image: NDArray[np.int64]
-    """The most inputs of each image whose gradients a batch writes."""
-
-    def of_batch(self, batch: Batch, step: Step, worker: int) -> list[BatchKernel]:
-        """Return the kernels that a worker calls for a batch, in order."""
-
-    def changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:
-        """Return the rows of each table that the second phase changes, and a sample of those that it changed last."""
-
-
 class BatchEngine:
     """Trains batch by batch.
 
@@ -92,7 +79,7 @@ class BatchEngine:
         # A batch ends with a whole image, so it may be longer than asked for by the labels of one image.
         max_positives = 2 * self._schedule.batch + training.longest
         kernels = ContextKernels if training.config.has_context else SoftmaxKernels
-        self.kernels: BatchKernels = kernels(training, max_positives)
+        self.kernels: ContextKernels | SoftmaxKernels = kernels(training, max_positives)
 
     def plan(self, epoch: int, stream: Streams) -> EpochPlan:  # noqa: ARG002
         """Plan an epoch: the order of the images and where its rounds begin."""
@@ -125,9 +112,6 @@ class BatchEngine:
         loss = sum(float(batch.layout.losses.sum()) for batch in batches)
         return RoundStats(counts[:COUNTS], loss, time.perf_counter() - started, refreshing)
 
-    def reload_tables(self) -> None:
-        """Do nothing: there are no copies of the tables."""
-
     def _batches(self, plan: EpochPlan, number: int) -> list[Batch]:
         """Return the batches of a round, of which nothing is done yet."""
         first_image, last_image = plan.round_starts[number : number + 2]
@@ -158,7 +142,10 @@ class BatchEngine:
 
 
 class SoftmaxKernels:
-    """Towers without context, trained with softmax; see `vse_ens.kernels.softmax`."""
+    """The kernels of towers without context, trained with softmax (`vse_ens.kernels.softmax`), and their buffers.
+
+    They hold batches of up to ``max_positives`` positives.
+    """
 
     def __init__(self, training: Training, max_positives: int) -> None:
         config, width, workers = training.config, training.width, range(training.workers.count)
@@ -189,10 +176,7 @@ class SoftmaxKernels:
 
 
 class ContextKernels:
-    """Trains label vectors, input vectors and, where the tower has them, image vectors and the feature map.
-
-    See `vse_ens.kernels.context`.
-    """
+    """The kernels of towers with context (`vse_ens.kernels.context`), and their buffers, as `SoftmaxKernels`."""
 
     def __init__(self, training: Training, max_positives: int) -> None:
         config, width, counts = training.config, training.width, training.data.labels_per_image
@@ -229,7 +213,7 @@ class ContextKernels:
         """Return the kernels that a worker calls for a batch, in order."""
         # Numba looks at every array of every argument: these kernels are given the arrays that they use, not groups.
         arrays, tables, layout, scratch = self.training.arrays, self._tables, batch.layout, self._scratch[worker]
-        selected, rows, inputs = scratch.selected, batch.ranges[LABELS], (tables.inputs, tables.input_squares)
+        selected, rows = scratch.selected, batch.ranges[LABELS]
         to_labels = arrays.tables, tables.label_squares, self.gradients, step
         if self.training.config.loss == "softmax":
             of_images = arrays.pairs.indptr, layout.images
@@ -237,12 +221,21 @@ class ContextKernels:
         else:
             apply = partial(label_gradients_kernel(adagrad=True), *to_labels, selected, batch.draws, rows)
         written = self.gradients, self.input_gradients, self.vector_changes
-        to_inputs = scratch.gradient, selected, layout.first_entries, batch.ranges[INPUTS]
         return [
             partial(self._compute, arrays, tables, *written, self.training.sampling, step, scratch, layout),
             apply,
             *_feature_kernels(self.training, self.vector_changes, batch),
-            partial(apply_input_gradients, *inputs, self.input_gradients, step, *to_inputs),
+            partial(
+                apply_input_gradients,
+                tables.inputs,
+                tables.input_squares,
+                self.input_gradients,
+                step,
+                scratch.gradient,
+                selected,
+                layout.first_entries,
+                batch.ranges[INPUTS],
+            ),
         ]
 
     def changed_tables(self) -> list[tuple[int, NDArray[np.int32]]]:

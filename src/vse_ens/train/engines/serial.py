@@ -105,9 +105,6 @@ class SerialEngine:
         self._make_steps(order, steps, self.training.step(learning_rate), stream.words(1), counts, trace)
         return trace
 
-    def reload_tables(self) -> None:
-        """Do nothing: there are no copies of the tables."""
-
     def _draws_to_refresh(self, before: int) -> int:
         """Return the number of draws from draw ``before`` on, counted from 0, until the rankings are refreshed."""
         if not self.rankings.used:

@@ -20,7 +20,7 @@ from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.run.pool import Payload
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.engines import RoundStats, make_engine
+from vse_ens.train.engines import RoundStats, SliceEngine, make_engine
 from vse_ens.train.schedule import EpochPlan, Schedule
 from vse_ens.train.sharded.merge import TableDelta, TablePiece, copy_piece, delta_between, shared_tables
 from vse_ens.train.sharded.vector_store import read_rows, write_rows
@@ -77,13 +77,13 @@ class ShardActor:
 
     def save_shard(self, shard: int, arguments: Payload) -> Payload:
         """Return the image vectors of a shard, or the file in ``folder`` they were written to."""
-        rows = self._shards[shard].image_vectors
+        rows = self._shards[shard].embeddings.image_vectors
         return write_rows(arguments["folder"], shard, rows) if "folder" in arguments else {"image_vectors": rows}
 
     def load_shard(self, shard: int, state: Payload) -> None:
         """Set the image vectors of a shard; an empty state leaves them."""
         if state:
-            vectors = self._shards[shard].image_vectors
+            vectors = self._shards[shard].embeddings.image_vectors
             np.copyto(vectors, read_rows(state["path"], vectors.shape) if "path" in state else state["image_vectors"])
 
     @cached_property
@@ -109,10 +109,10 @@ class ShardActor:
 
 
 def _features(arguments: Payload, columns: int) -> Any:
-    if "features" in arguments:
-        return _own(arguments["features"])
-    arrays = tuple(_own(arguments[f"feature_{name}"]) for name in ("values", "indices", "indptr"))
-    return sparse.csr_matrix(arrays, shape=(len(arguments["indptr"]) - 1, columns))
+    features = arguments["features"]
+    if isinstance(features, np.ndarray):
+        return _own(features)
+    return sparse.csr_matrix(tuple(map(_own, features)), shape=(len(arguments["indptr"]) - 1, columns))
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:
@@ -133,7 +133,7 @@ class Shard:
         self._config = config
         self._number = number
         self._data = data
-        self._embeddings = embeddings
+        self.embeddings = embeddings
         self._engine = make_engine(config, data, embeddings, workers)
         self._planned: tuple[int, int, EpochPlan] | None = None
 
@@ -141,10 +141,11 @@ class Shard:
         self, pieces: Sequence[TablePiece], epoch: int, exchange: int, exchanges: int, learning_rate: float
     ) -> tuple[list[TableDelta], RoundStats]:
         """Train one of the equal exchange periods of an epoch; return the delta of each piece of the shared tables."""
-        working = shared_tables(self._embeddings)
+        working = shared_tables(self.embeddings)
         for piece in pieces:
             copy_piece(working, piece)
-        self._engine.reload_tables()
+        if isinstance(self._engine, SliceEngine):  # other engines keep nothing that depends on the tables
+            self._engine.reload_tables()
         plan = self._plan(epoch, exchanges)
         stats = RoundStats()
         for number in range(plan.rounds * exchange // exchanges, plan.rounds * (exchange + 1) // exchanges):
@@ -159,8 +160,3 @@ class Shard:
             stream = Streams(self._config.seed).child("train", epoch, "shard", self._number)
             self._planned = epoch, exchanges, EpochPlan.of(self._data, shortened, stream)
         return self._planned[2]
-
-    @property
-    def image_vectors(self) -> Floats:
-        """The vectors of its images; empty where the tower has no ids."""
-        return self._embeddings.image_vectors

@@ -55,13 +55,13 @@ class InMemorySource:
         for shard in range(config.shards):
             own = shard_images(len(self.known.images), shard, config.shards)
             rows = self.known.rows(own)
-            arguments = {
+            arguments: dict[str, Any] = {
                 "indptr": rows.indptr,
                 "indices": rows.indices,
                 "image_vectors": embeddings.image_vectors[own] if config.has_ids else embeddings.image_vectors,
             }
             if config.has_features:
-                arguments |= _feature_arguments(plain_features(self.known.features)[own])
+                arguments["features"] = _features(plain_features(self.known.features)[own])
             found.append(arguments)
         return found
 
@@ -110,12 +110,12 @@ class PartitionSource:
 PairSource = InMemorySource | PartitionSource
 
 
-def _feature_arguments(features: Any) -> dict[str, Any]:
-    """Return rows of image features as arrays."""
+def _features(features: Any) -> Any:
+    """Return rows of image features as an array, or the three of a sparse matrix."""
     if isinstance(features, np.ndarray):
-        return {"features": features}
+        return features
     rows = features.tocsr()
-    return {"feature_indptr": rows.indptr, "feature_indices": rows.indices, "feature_values": rows.data}
+    return [rows.data, rows.indices, rows.indptr]
 
 
 def check_partitioned(config: Config) -> None:
