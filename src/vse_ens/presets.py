@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,98 +12,44 @@ from typing import Any, NamedTuple
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
 
-# Step sizes and epochs that suit a loss, with any sampler: docs/training.md says how they were found.
-STEPS: dict[str, dict[str, Any]] = {
-    "hinge": {
-        "epochs": 160,
-        "learning_rate": 0.075,
-        "learning_rate_decay": 0.985,
-        "regularization": 0.03,
-        "bias_regularization": 0.08,
-        "rank_scale": 0.15,
-    },
-    "warp": {
-        "epochs": 40,
-        "learning_rate": 0.013,
-        "learning_rate_decay": 0.96,
-        "regularization": 0.5,
-        "bias_regularization": 0.7,
-        "rank_scale": 0.15,
-    },
-    "logistic": {
-        "epochs": 300,
-        "learning_rate": 0.1,
-        "learning_rate_decay": 1.0,
-        "regularization": 0.003,
-        "bias_regularization": 0.003,
-        "rank_scale": 0.3,
-    },
-    "softmax": {
-        "epochs": 60,
-        "learning_rate": 0.1,
-        "learning_rate_decay": 0.97,
-        "regularization": 0.003,
-        "bias_regularization": 0.003,
-        "rank_scale": 0.3,
-    },
-}
 
-# The context tower is trained with AdaGrad, which needs other values.
-CONTEXT_STEPS: dict[str, Any] = {
-    "epochs": 40,
-    "learning_rate": 0.05,
-    "learning_rate_decay": 0.93,
-    "regularization": 0.001,
-    "bias_regularization": 0.001,
-    "init_scale": 0.02,
-    "rank_scale": 0.0,
-}
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; ``what`` it is, for messages."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"the {what} {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the {what} {path} is not TOML: {error}") from error
 
-# With the softmax loss it needs fewer epochs: docs/context.md.
-CONTEXT_SOFTMAX_STEPS: dict[str, Any] = {**CONTEXT_STEPS, "epochs": 16}
 
-# Settings of the paper's experiments. N(0, 0.01) is read as a standard deviation; init_scale 0.1 is the other reading.
-# The paper tunes lambda (rank_scale) between 0.001 and 1 and does not print the value found.
-_PAPER = Config(
-    engine="serial",
-    positives="iid",
-    dimensions=100,
-    learning_rate=0.01,
-    regularization=0.01,
-    init_scale=0.01,
-    rank_scale=0.1,
-    label_bias=False,
-)
+_FILE = read_toml(Path(__file__).with_name("presets.toml"), "presets")
+STEPS: dict[str, dict[str, Any]] = _FILE["steps"]
+CONTEXT_STEPS: dict[str, Any] = _FILE["context-steps"]
+CONTEXT_SOFTMAX_STEPS: dict[str, Any] = {**CONTEXT_STEPS, **_FILE["context-softmax-steps"]}
 
-_CONTEXT = Config(
-    sampler="vse-ens",
-    loss="softmax",
-    tower="context",
-    dimensions=128,
-    label_pairs=-1,
-    label_weights=True,
-    neighbors=True,
-    validate=True,
-    metric="overall",
-    patience=4,
-    refit=True,
-    **CONTEXT_SOFTMAX_STEPS,
-)
 
-PRESETS: dict[str, Config] = {
-    "context": _CONTEXT,
-    # The same model with less and with more work: docs/performance.md.
-    "quick": replace(_CONTEXT, epochs=6, learning_rate=0.065, learning_rate_decay=0.82),
-    "thorough": replace(_CONTEXT, members=5),
-    "vse-ens": Config(sampler="vse-ens", loss="hinge", **STEPS["hinge"]),
-    "warp": Config(sampler="warp", loss="warp", **STEPS["warp"]),
-    "opt-auc": Config(sampler="uniform", loss="logistic", **STEPS["logistic"]),
-    # Epochs are the iterations until convergence that the paper reports. Algorithm 1 keeps a drawn positive; WARP and
-    # Opt-AUC draw from the labels that the image does not have.
-    "paper-vse-ens": replace(_PAPER, sampler="vse-ens", loss="hinge", epochs=200, redraw_positives=False),
-    "paper-warp": replace(_PAPER, sampler="warp", loss="warp", epochs=150),
-    "paper-opt-auc": replace(_PAPER, sampler="uniform", loss="logistic", epochs=800),
-}
+def _steps(tower: str, loss: str) -> dict[str, Any]:
+    """Return the step sizes of a tower and loss; defaults for an unknown name, which `Config` refuses."""
+    if "context" in tower:
+        return CONTEXT_SOFTMAX_STEPS if loss == "softmax" else CONTEXT_STEPS
+    return {"init_scale": Config.init_scale, **STEPS.get(loss, {})}
+
+
+def _presets(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Config]]:
+    """Yield the presets, each with the settings in its table in place of those of the preset that it is like."""
+    found: dict[str, Config] = {}
+    for name, table in tables.items():
+        settings = dict(table)
+        if like := settings.pop("like", None):
+            found[name] = replace(found[like], **settings)
+        else:
+            steps = {} if name.startswith("paper-") else _steps(settings.get("tower", ""), settings["loss"])
+            found[name] = Config(**{**steps, **settings})
+        yield name, found[name]
+
+
+PRESETS: dict[str, Config] = dict(_presets(_FILE["presets"]))
 
 
 def preset(name: str) -> Config:
@@ -141,16 +87,6 @@ def read_preset_file(path: str | Path) -> PresetFile:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     return PresetFile(base, settings)
-
-
-def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """Read a TOML file; ``what`` it is, for messages."""
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"the {what} {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the {what} {path} is not TOML: {error}") from error
 
 
 def preset_text(base: str, settings: Mapping[str, Any], comment: str = "") -> str:
@@ -192,10 +128,3 @@ def _configure(name: str, chosen: Mapping[str, Any]) -> Config:
         if wanted != _steps(base.tower, base.loss):
             chosen = {**wanted, **chosen}
     return base.override(**chosen)
-
-
-def _steps(tower: str, loss: str) -> dict[str, Any]:
-    """Return the step sizes of a tower and loss; defaults for an unknown name, which `Config` refuses."""
-    if "context" in tower:
-        return CONTEXT_SOFTMAX_STEPS if loss == "softmax" else CONTEXT_STEPS
-    return {"init_scale": Config.init_scale, **STEPS.get(loss, {})}

@@ -197,15 +197,14 @@ class ToJudge(NamedTuple):
 
 def choose_to_judge(blocks: Iterable[SuggestionBlock], count: int, judged: Judged, seed: int = 0) -> ToJudge:
     """Choose the ``count`` suggestions whose verdicts tell most, without those that have one."""
-    images, labels, confidences = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+    found = [ToJudge(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
     for block in blocks:
         if block.confidences is None:
             continue
         filled = block.labels >= 0
-        images.append(np.repeat(block.images, filled.sum(axis=1)))
-        labels.append(block.labels[filled].astype(np.int64))
-        confidences.append(block.confidences[filled])
-    every = ToJudge(np.concatenate(images), np.concatenate(labels), np.concatenate(confidences))
+        images = np.repeat(block.images, filled.sum(axis=1))
+        found.append(ToJudge(images, block.labels[filled].astype(np.int64), block.confidences[filled]))
+    every = ToJudge(*map(np.concatenate, zip(*found, strict=True)))
     done = set(zip(judged.images.tolist(), judged.labels.tolist(), strict=True))
     new = [pair not in done for pair in zip(every.images.tolist(), every.labels.tolist(), strict=True)]
     left = every.take(np.flatnonzero(new))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -85,21 +86,21 @@ class DelimitedSource:
         return find_row_lines(self._file, self.dialect, rows)
 
 
+@dataclass
 class TextTable:
     """Columns of a delimited text as arrays of text; ``rows`` and ``blank_lines`` count what was read so far."""
 
-    def __init__(self, file: PairsFile, dialect: Dialect, columns: Sequence[int] | None, block_bytes: int) -> None:
-        self.rows = 0
-        self.blank_lines = 0
-        self._file = file
-        self._dialect = dialect
-        self._columns = columns
-        self._block_bytes = block_bytes
+    file: PairsFile
+    dialect: Dialect
+    columns: Sequence[int] | None
+    block_bytes: int
+    rows: int = 0
+    blank_lines: int = 0
 
     def batches(self) -> Iterator[list[pa.Array]]:
         """Yield all rows in order, one array per column, or raise an error that names a line."""
-        with self._file.open_text() as stream:
-            blocks = WholeRecords(stream, self._dialect.separator, self._dialect.quote, self._block_bytes)
+        with self.file.open_text() as stream:
+            blocks = WholeRecords(stream, self.dialect.separator, self.dialect.quote, self.block_bytes)
             width = 0
             try:
                 for block in blocks:
@@ -113,31 +114,31 @@ class TextTable:
                 if blocks.rest is not None:
                     yield from self._strict_batches(blocks.rest, width)
             except (pa.ArrowException, RecordError) as error:
-                found = find_text_error(self._file, self._dialect)
-                raise found or DataError(f"{self._file.path} cannot be read as delimited text: {error}") from None
+                found = find_text_error(self.file, self.dialect)
+                raise found or DataError(f"{self.file.path} cannot be read as delimited text: {error}") from None
         if not self.rows:
-            raise DataError(f"{self._file.path} is empty")
+            raise DataError(f"{self.file.path} is empty")
 
     def _width(self, block: bytes) -> int:
         text = io.StringIO(block.decode(errors="replace"), newline="")
         with unlimited_field_size():
-            first = next(row for row in csv_reader(text, self._dialect.separator, self._dialect.quote) if row)
+            first = next(row for row in csv_reader(text, self.dialect.separator, self.dialect.quote) if row)
         self._check_width(1, len(first), 0)
         return len(first)
 
     def _check_width(self, line: int, found: int, expected: int) -> None:
-        if found <= max(self._columns or (0,)) or expected not in (0, found):
+        if found <= max(self.columns or (0,)) or expected not in (0, found):
             raise RecordError(line, f"has {found} fields", "fix it")
 
     def _parse(self, block: bytes, width: int) -> pa.Table:
         names = [f"f{index}" for index in range(width)]
-        included = names if self._columns is None else [names[index] for index in self._columns]
-        quote: Any = self._dialect.quote or False
+        included = names if self.columns is None else [names[index] for index in self.columns]
+        quote: Any = self.dialect.quote or False
         return pa_csv.read_csv(
             pa.BufferReader(block),
             read_options=pa_csv.ReadOptions(column_names=names, block_size=len(block) + 1, use_threads=False),
             parse_options=pa_csv.ParseOptions(
-                delimiter=self._dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
+                delimiter=self.dialect.separator, quote_char=quote, newlines_in_values=bool(quote)
             ),
             convert_options=pa_csv.ConvertOptions(
                 include_columns=included, column_types=dict.fromkeys(included, pa.large_string()), null_values=[]
@@ -146,7 +147,7 @@ class TextTable:
 
     def _strict_batches(self, stream: Readable, width: int) -> Iterator[list[pa.Array]]:
         rows: list[list[str]] = []
-        for line, row in records(stream, self._dialect, strict=True):
+        for line, row in records(stream, self.dialect, strict=True):
             if not row:
                 self.blank_lines += 1
                 continue
@@ -161,7 +162,7 @@ class TextTable:
 
     def _to_arrow(self, rows: list[list[str]], width: int) -> list[pa.Array]:
         self.rows += len(rows)
-        columns = range(width) if self._columns is None else self._columns
+        columns = range(width) if self.columns is None else self.columns
         return [strings_to_arrow([row[column] for row in rows]) for column in columns]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations, pair_keys
+from vse_ens.data.csr import take_rows
 from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.vocabulary import Vocabulary
 
@@ -65,14 +66,10 @@ def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[s
         return np.empty(0, np.uint64)
     counts = np.zeros(len(labels), np.int64)
     counts[labels.numbers(sources)] = [len(closure[label]) for label in sources]
-    starts = np.cumsum(counts) - counts
     flat = labels.numbers([other for label in sources for other in closure[label]])
-    given = given[counts[given & np.uint64(0xFFFFFFFF)] > 0]
     label = (given & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    repeats = counts[label]
-    ends = np.cumsum(repeats)
-    positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[label] - ends + repeats, repeats)
-    return np.unique(pair_keys(np.repeat(given >> np.uint64(32), repeats), flat[positions]))
+    implied = take_rows(np.concatenate([[0], np.cumsum(counts)]), flat, label).indices
+    return np.unique(pair_keys(np.repeat(given >> np.uint64(32), counts[label]), implied))
 
 
 def _rejected_keys(rejected: Annotations, images: Vocabulary, labels: Vocabulary, rules: RuleSet) -> NDArray[np.uint64]:

@@ -17,22 +17,17 @@ from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.pictures import DRAWN, Pictures
-from vse_ens.data.datasets.scenes.drawing import SceneChunk, source_root, stream_scenes
-from vse_ens.data.datasets.scenes.files import SceneCounts, image_ids, write_scene_folder, write_scenes
-from vse_ens.data.datasets.scenes.words import SCENES, parent_of
+from vse_ens.data.datasets.scenes.drawing import SceneChunk as SceneChunk
+from vse_ens.data.datasets.scenes.drawing import source_root
+from vse_ens.data.datasets.scenes.drawing import stream_scenes as stream_scenes
+from vse_ens.data.datasets.scenes.files import SceneCounts as SceneCounts
+from vse_ens.data.datasets.scenes.files import image_ids
+from vse_ens.data.datasets.scenes.files import write_scene_folder as write_scene_folder
+from vse_ens.data.datasets.scenes.files import write_scenes as write_scenes
+from vse_ens.data.datasets.scenes.words import SCENES
+from vse_ens.data.datasets.scenes.words import parent_of as parent_of
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError
-
-__all__ = [
-    "SCENE_NAMES",
-    "SceneChunk",
-    "SceneCounts",
-    "parent_of",
-    "scenes",
-    "stream_scenes",
-    "write_scene_folder",
-    "write_scenes",
-]
 
 SCENE_NAMES: tuple[str, ...] = tuple(scene.name for scene in SCENES)
 """The names of the scenes, which `SceneChunk.scene` refers to by index."""

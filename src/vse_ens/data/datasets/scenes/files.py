@@ -7,18 +7,17 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from vse_ens.data.arrow import string_buffers
 from vse_ens.data.collections.xmp import HIERARCHICAL, NEW_SIDECAR, SUBJECT, change_keywords
-from vse_ens.data.datasets.scenes.drawing import SceneChunk, stream_scenes
+from vse_ens.data.datasets.scenes.drawing import stream_scenes
 from vse_ens.data.datasets.scenes.words import SCENES
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.storage.atomic import replace_dir, replace_file
@@ -62,48 +61,34 @@ def write_scenes(
     suffix = next((one for one in _SUFFIXES if path.name.endswith(one)), None)
     if suffix is None:
         raise ConfigError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
-    tables = _Tables(stream_scenes(images, labels, seed), progress)
+    chunks = stream_scenes(images, labels, seed)
+    first = next(chunks)
+    words = pa.array(first.words, pa.string())
+    seen = np.zeros(len(words), dtype=bool)
+    pairs = 0
+
+    def tables() -> Iterator[pa.Table]:
+        nonlocal pairs
+        for chunk in chain([first], chunks):
+            ids = pa.array(image_ids(chunk.first, len(chunk.scene)), pa.string())
+            columns = ids.take(pa.array(chunk.image - chunk.first)), words.take(pa.array(chunk.label))
+            yield pa.table(columns, names=["image", "label"])
+            seen[chunk.label] = True
+            pairs += len(chunk.label)
+            if progress:
+                progress(chunk.first + len(chunk.scene))
+
     with replace_file(path) as partial:
         if suffix == ".parquet":
-            _write_parquet(partial, iter(tables))
+            _write_parquet(partial, tables())
         else:
-            _write_text(partial, suffix, iter(tables))
-    return tables.counts()
+            _write_text(partial, suffix, tables())
+    return SceneCounts(images, int(seen.sum()), pairs)
 
 
 def image_ids(first: int, count: int) -> list[str]:
     """Return the ids of consecutive images."""
     return [f"img_{number:07d}" for number in range(first, first + count)]
-
-
-class _Tables:
-    """Tables of ids, with counts of what they contain."""
-
-    def __init__(self, chunks: Iterator[SceneChunk], progress: Callable[[int], None] | None) -> None:
-        self._chunks = chunks
-        self._progress = progress
-        self._seen: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self._images = 0
-        self._pairs = 0
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        words: pa.StringArray | None = None
-        for chunk in self._chunks:
-            if words is None:
-                words = pa.array(chunk.words, pa.string())
-                self._seen = np.zeros(len(words), dtype=bool)
-            images = pa.array(image_ids(chunk.first, len(chunk.scene)), pa.string())
-            yield pa.table(
-                {"image": images.take(pa.array(chunk.image - chunk.first)), "label": words.take(pa.array(chunk.label))}
-            )
-            self._seen[chunk.label] = True
-            self._pairs += len(chunk.label)
-            self._images += len(chunk.scene)
-            if self._progress:
-                self._progress(self._images)
-
-    def counts(self) -> SceneCounts:
-        return SceneCounts(self._images, int(self._seen.sum()), self._pairs)
 
 
 def _write_parquet(path: Path, tables: Iterator[pa.Table]) -> None:
