@@ -192,6 +192,43 @@ def test_a_held_key_decides_once_in_the_grid(fresh_page: Open, tmp_path: Path) -
     assert stored(tmp_path) == [("accept", before[0], "sea")]
 
 
+def test_keys_work_without_focus_in_the_grid(fresh_page: Open, tmp_path: Path) -> None:
+    tab = fresh_page("#/search/sea")
+    before = images(tab)
+    accept = tab.locator(".choice-bar .primary")
+    expect(accept).to_be_disabled()
+    paint = "button => [getComputedStyle(button).borderTopStyle, getComputedStyle(button).backgroundColor]"
+    assert accept.evaluate(paint) == ["dashed", "rgba(0, 0, 0, 0)"]
+    tab.keyboard.press("a")
+    expect(tab.locator("#announcer")).to_have_text("Click or press Space to select; Ctrl+A selects all.")
+    assert stored(tmp_path) == []
+    tab.keyboard.press("Control+a")
+    assert chosen(tab) == before
+    assert tab.evaluate("String(getSelection())") == ""
+    expect(accept).to_be_enabled()
+    assert accept.evaluate(paint)[0] == "solid"
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("r")
+    expect(tab.locator("#announcer")).to_have_text(f"Rejected sea for {len(before)} images.")
+    assert stored(tmp_path) == [("reject", image, "sea") for image in before]
+    # In a text box, the keys are its own.
+    box = tab.get_by_role("combobox", name=re.compile("^Labels"))
+    box.fill("ra")
+    box.press("Control+a")
+    assert chosen(tab) == []
+
+
+def test_an_empty_grid_says_why(page: Open) -> None:
+    tab = page("#/search/sea")
+    images(tab)
+    tab.locator("input[type=range]").evaluate(
+        "input => { input.value = 0.95; input.dispatchEvent(new Event('input')); }"
+    )
+    expect(tab.locator(".none")).to_have_text(
+        "No image has a confidence of 95\u202f% or more; move the slider to the left."
+    )
+
+
 def test_the_mouse_selects_too_and_shift_extends(page: Open) -> None:
     tab = page("#/search/sea")
     before = images(tab)

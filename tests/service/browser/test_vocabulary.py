@@ -117,7 +117,7 @@ def test_a_rejected_proposal_stays_away_until_undone_in_rules(
         tab.get_by_role("button", name="Not a rule").click()
     assert answered.value.json() == {"rule": 1, "changed": 0}
     tab.reload()
-    expect(tab.locator(".stage")).to_have_text("Nothing left to review.")
+    expect(tab.locator(".stage")).to_have_text("Nothing left to review: every finding has a verdict.")
     tab.get_by_role("link", name="Rules", exact=True).click()
     expect(tab.locator(".none")).to_contain_text("No rules yet.")
     expect(tab.get_by_role("heading", level=2, name="Not proposed again")).to_be_visible()

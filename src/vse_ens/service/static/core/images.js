@@ -19,6 +19,8 @@ let waiting = [];
 const shown = new Set();
 /** @type {{done: number, total: number} | null} */
 let progress = null;
+/** Whether images that were shown have a verdict. @type {Map<string, boolean>} */
+const reviewed = new Map();
 /** The state of the first image of the queue, which came with it. @type {import("./api.js").ImageState | null} */
 let first = null;
 
@@ -34,8 +36,14 @@ export function setImageOrder(order) {
   waiting = [];
 }
 
-/** How many images have a verdict, as far as the queue told. */
+/** How many images have a verdict: what the queue told, and the verdicts since. */
 export const queueProgress = () => progress;
+
+/** Note whether an image has a verdict now. @param {string} image @param {boolean} has */
+export function setReviewed(image, has) {
+  if (progress) progress.done += Number(has) - Number(reviewed.get(image) ?? has);
+  reviewed.set(image, has);
+}
 
 /**
  * Set the images that "next" and "previous" go through.

@@ -5,15 +5,15 @@ const REPEATING = /^(Arrow|Page|[jk+-]$)/;
 
 /**
  * Listen until the signal aborts. Only keys that move repeat while they are held. A handler that returns false leaves the key to the browser.
- * @param {Record<string, (event: KeyboardEvent) => unknown>} keys by `KeyboardEvent.key`
+ * @param {Record<string, (event: KeyboardEvent) => unknown>} keys by `KeyboardEvent.key`, after "Ctrl+" for Ctrl or ⌘
  * @param {AbortSignal} [signal]
  */
 export function shortcuts(keys, signal) {
   document.addEventListener(
     "keydown",
     (event) => {
-      const handler = keys[event.key];
-      if (!handler || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      const handler = keys[(event.ctrlKey || event.metaKey ? "Ctrl+" : "") + event.key];
+      if (!handler || event.defaultPrevented || event.altKey) return;
       if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
       if (event.repeat && !REPEATING.test(event.key)) event.preventDefault();
       else if (handler(event) !== false) event.preventDefault();

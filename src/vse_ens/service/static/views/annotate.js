@@ -80,6 +80,7 @@ export function mount(host, signal) {
     settings.element,
     workspace.element,
   );
+  workspace.reviewed = () => settings.update();
   workspace.next = () => step(next, workspace.list.element.contains(document.activeElement));
 
   const arrow = (/** @type {KeyboardEvent} */ event) => {

@@ -80,7 +80,7 @@ export class Board {
     for (const [index, row] of [...this.list.children].entries())
       markRow(row, entries[index], entries[index] === current, DONE[this.kind]);
     if (current) this.showCurrent(current);
-    else fill(this.stage, h("p", { class: "none" }, "Nothing left to review."));
+    else fill(this.stage, h("p", { class: "none" }, "Nothing left to review: every finding has a verdict."));
   }
 
   /** @param {Entry} current */

@@ -133,7 +133,7 @@ async function showFoundChoices(results, terms, tagged, signal) {
       const { images } = await postQuery("search", { labels: toQuery(terms), top, tagged }, signal);
       return { images: images.slice(offset), total: images.length < top ? images.length : MOST_FOUND };
     },
-    none: tagged ? "No matching images." : "All matching images are tagged; see “Include tagged”.",
+    none: () => noneFound(tagged),
     signal,
   });
 }
@@ -169,7 +169,7 @@ async function showFound(results, terms, tagged, top, signal) {
       : h(
           "p",
           { class: "none" },
-          tagged ? "No matching images." : "All matching images are tagged; see “Include tagged”.",
+          noneFound(tagged),
         ),
     more &&
       h(
@@ -180,6 +180,12 @@ async function showFound(results, terms, tagged, top, signal) {
   );
   announce(`${countOf(found.length, "image")}.`);
 }
+
+/** Why a search finds nothing. @param {boolean} tagged */
+const noneFound = (tagged) =>
+  tagged
+    ? "No image is likely to have these labels without the excluded ones."
+    : "All matching images are tagged; see “Include tagged”.";
 
 /** @param {ApiError} error @param {boolean} tagged */
 function unknownLabel(error, tagged) {

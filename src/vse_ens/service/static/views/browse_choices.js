@@ -9,6 +9,7 @@ import { setImageList } from "../core/images.js";
 import { imageAddress, togetherAddress } from "../core/route.js";
 import { shortcuts } from "../core/shortcuts.js";
 import { ImageGrid } from "../parts/image_grid.js";
+import { notice } from "../parts/notice.js";
 import { orToast } from "../parts/toast.js";
 import { undo } from "../parts/undo.js";
 
@@ -28,7 +29,7 @@ const MOST_TOGETHER = 100;
  * @property {{accept: string, reject: string}} verbs of the buttons
  * @property {(offset: number, limit: number) => Promise<Page>} load
  * @property {(page: Page) => void} [loaded] called with every first page
- * @property {string} none shown if there are no images
+ * @property {() => string} none why there are no images
  * @property {AbortSignal} signal
  */
 
@@ -52,7 +53,7 @@ export async function showChoices(host, { name, labels, suggested = true, verbs,
   const bar = h("div", { class: "choice-bar", role: "toolbar", "aria-label": "Decide on the selected images" });
   const more = h("button", { type: "button", onclick: () => loadMore() }, "Show more");
   const moreRow = h("p", { class: "more-row" }, more);
-  const nothing = h("p", { class: "none", hidden: true }, none);
+  const nothing = h("p", { class: "none", hidden: true });
   const [first] = labels;
   const select = matchMedia("(hover: none)").matches ? "Tap to select" : "Click or press Space to select";
   const named = labels.join(", ");
@@ -89,6 +90,7 @@ export async function showChoices(host, { name, labels, suggested = true, verbs,
   const show = (/** @type {GridItem[]} */ items) => {
     grid.show(items, labels);
     nothing.hidden = items.length > 0;
+    nothing.textContent = none();
     bar.hidden = !items.length;
     moreRow.hidden = items.length >= total;
   };
@@ -131,7 +133,11 @@ export async function showChoices(host, { name, labels, suggested = true, verbs,
   /** @param {"accept" | "reject"} verdict */
   const decide = (verdict) => {
     const chosen = grid.chosen();
-    if (!chosen.length || (verdict === "reject" && labels.length > 1)) return;
+    if (verdict === "reject" && labels.length > 1) return;
+    if (!chosen.length) {
+      if (grid.items.length && !grid.element.contains(document.activeElement)) notice(`${select}; Ctrl+A selects all.`);
+      return;
+    }
     const events = chosen.flatMap(({ image, confidence = null }) =>
       labels.map((label) => ({ image, label, verdict, ...(suggested && labels.length === 1 && { confidence }) })),
     );
@@ -159,6 +165,10 @@ export async function showChoices(host, { name, labels, suggested = true, verbs,
       A: key("accept"),
       r: key("reject"),
       R: key("reject"),
+      "Ctrl+a": () => {
+        grid.selectAll();
+        grid.focus();
+      },
       x: key("reject"),
       u: () => undo(() => orToast(() => reload())),
       ArrowDown: () => document.activeElement === document.body && grid.focus(),

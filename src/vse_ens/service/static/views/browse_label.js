@@ -41,10 +41,10 @@ export async function showLabelGrid(head, results, label, kind, signal) {
       progress.textContent = `Scoring all images once: ${percent(scored)} so far; the others are not in the list yet.`;
       if (scored < 1 && !signal.aborted) setTimeout(() => signal.aborted || orToast(() => choices.reload()), 5_000);
     },
-    none:
-      kind === "missing"
-        ? "No image is likely to lack this label."
-        : "No image is likely to have this label by mistake.",
+    none: () => {
+      if (slider.value()) return `No image has a confidence of ${percent(slider.value())} or more; move the slider to the left.`;
+      return `No image without a verdict is likely to ${kind === "missing" ? "lack this label" : "have this label by mistake"}.`;
+    },
     signal,
   });
 }

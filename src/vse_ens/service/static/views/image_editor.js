@@ -4,6 +4,7 @@ import { announce } from "../core/announcer.js";
 import { postChange } from "../core/api.js";
 import { enqueue, forget, remember } from "../core/verdicts.js";
 import { fill, h, refill } from "../core/dom.js";
+import { setReviewed } from "../core/images.js";
 import { storedWelcome } from "../core/storage.js";
 import { labelsAddress, withLabel } from "../core/route.js";
 import { percent } from "../core/format.js";
@@ -81,7 +82,9 @@ export class ImageEditor {
     // A label that goes away leaves a gap in the numbers; only a new ranking has new ones.
     workspace.list.show(suggestions, !isNew);
     workspace.none.hidden = suggestions.length > 0;
-    workspace.none.textContent = "No more suggestions for this image.";
+    workspace.none.textContent = "No more suggestions: this image has, or was refused, every label that the model knows.";
+    if (state.known) setReviewed(state.image, state.rejected.length > 0 || state.labels.some((one) => one.event !== null));
+    workspace.reviewed();
     this.showHint();
     refill(
       workspace.rejected,

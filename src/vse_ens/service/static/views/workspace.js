@@ -18,6 +18,7 @@ import { suggestionList } from "../parts/suggestions.js";
  * @property {HTMLElement} below
  * @property {VerdictHandlers} handlers set by the current view
  * @property {() => void} next show the next image
+ * @property {() => void} reviewed show how many images have a verdict
  * @property {() => import("../core/route.js").Term[]} terms the labels that were typed, if any
  */
 
@@ -56,6 +57,7 @@ export function makeWorkspace() {
     below,
     handlers: { accept() {}, reject() {}, undo() {} },
     next: () => {},
+    reviewed: () => {},
     terms: () => [],
   };
   return workspace;
