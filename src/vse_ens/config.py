@@ -111,7 +111,7 @@ class Config:
     metric: str = "recall@10"
     """The validation metric: one of docs/metrics.md, or ``overall``, the mean of recall@10, map and auc."""
     patience: int = 10
-    """Epochs without improvement before training stops (with ``validate``)."""
+    """Epochs without improvement before training stops, at the earliest after twice as many in all (``validate``)."""
     refit: bool = False
     """Whether to train again on all pairs, for the best number of epochs, unless few pairs were held out."""
     members: int = 1

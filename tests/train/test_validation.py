@@ -142,7 +142,7 @@ def test_held_out_labels_are_in_no_combination() -> None:
     trainer = Trainer(PLAIN.override(tower="context", label_pairs=99), data, 1)
     trainer.prepare()
     assert trainer._validator is not None
-    train, held_out = trainer._backend._pairs, trainer._validator.data.split.test
+    train, held_out = trainer._backend.training_pairs, trainer._validator.data.split.test
     touched = set((held_out.indices // 2).tolist())
     left = [(2 * pair, 2 * pair + 1) for pair in range(20) if pair not in touched]
     assert left

@@ -352,7 +352,10 @@ def hill_climb(
 
 @dataclass
 class EarlyStopping:
-    """Decides when to stop: after ``patience`` epochs without a better value."""
+    """Decides when to stop: after ``patience`` epochs without a better value, but not before twice as many in all.
+
+    In the first epochs of large data sets the differences are chance.
+    """
 
     patience: int
     best_value: float = -math.inf
@@ -370,4 +373,4 @@ class EarlyStopping:
     @property
     def exhausted(self) -> bool:
         """Whether to stop."""
-        return self.waited >= self.patience
+        return self.waited >= self.patience and self.best_epoch + self.waited >= 2 * self.patience
