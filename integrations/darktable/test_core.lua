@@ -12,7 +12,7 @@ equal(core.quoted("it's"), [['it'\''s']], "quotes")
 equal(core.image_id("/p", "/p/a", "b.jpg"), "a/b.jpg", "an image below the folder")
 equal(core.image_id("/p/", "/p", "b.jpg"), "b.jpg", "an image in the folder")
 equal(core.image_id("/p", "/pq", "b.jpg"), nil, "an image elsewhere")
-equal(core.image_id("/p.a", "/p-a", "b.jpg"), nil, "a folder is no pattern")
+equal(core.image_id("/p.a", "/p-a", "b.jpg"), nil, "a dot of a folder stands for itself")
 equal(core.json_list { 'a"b\\', "ü\n" }, '["a\\"b\\\\","ü\\u000a"]', "strings as JSON")
 
 local settings = { program = "vse", model = "m", server = "", top = 3 }

@@ -44,7 +44,9 @@ def test_files_of_tags_are_recognized_by_what_they_hold(tmp_path: Path, text: st
 
 def test_images_without_keywords_are_told_and_can_be_forced(tmp_path: Path) -> None:
     images(tmp_path, "a.jpg", content=jpeg())
-    with pytest.raises(DataError, match="a sample of them has no keywords and no files of tags; add some, or set --format photos"):
+    with pytest.raises(
+        DataError, match="a sample of them has no keywords and no files of tags; add some, or set --format photos"
+    ):
         find_collection(tmp_path)
     assert open_collection(tmp_path, "photos").format == "photos"
 

@@ -30,7 +30,7 @@ class _Candidates(NamedTuple):
     confidences: Floats
 
     def joined(self, more: _Candidates) -> _Candidates:
-        return _Candidates(*map(np.concatenate, zip(self, more, strict=True)))
+        return _Candidates(*(np.concatenate(both) for both in zip(self, more, strict=True)))
 
     def best(self, count: int) -> _Candidates:
         """Return those with the highest confidence; ties are broken by score."""

@@ -68,7 +68,7 @@ def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[s
     counts[labels.numbers(sources)] = [len(closure[label]) for label in sources]
     flat = labels.numbers([other for label in sources for other in closure[label]])
     label = (given & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    implied = take_rows(np.concatenate([[0], np.cumsum(counts)]), flat, label).indices
+    implied = take_rows(np.concatenate([[0], np.cumsum(counts)]), flat.astype(np.int32), label).indices
     return np.unique(pair_keys(np.repeat(given >> np.uint64(32), counts[label]), implied))
 
 
