@@ -30,7 +30,11 @@ class _Candidates(NamedTuple):
     confidences: Floats
 
     def joined(self, more: _Candidates) -> _Candidates:
-        return _Candidates(*(np.concatenate(both) for both in zip(self, more, strict=True)))
+        return _Candidates(
+            np.concatenate([self.numbers, more.numbers]),
+            np.concatenate([self.scores, more.scores]),
+            np.concatenate([self.confidences, more.confidences]),
+        )
 
     def best(self, count: int) -> _Candidates:
         """Return those with the highest confidence; ties are broken by score."""
