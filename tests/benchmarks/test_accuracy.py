@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import (
     ablation,
+    balance,
     components,
     context,
     departures,
@@ -125,6 +126,19 @@ def test_components_rank_alone_and_together(tiny: Annotations) -> None:
     assert means == pytest.approx({name: metrics["recall@10"] + 0.05 for name, metrics in found.items()}, abs=1e-4)
     best = max(means.values())
     assert all(means[name] == best for name, cell in shown.items() if cell.startswith("**"))
+
+
+def test_balance_is_shown_by_value_and_data_set(tiny: Annotations) -> None:
+    split = tiny.leave_one_out(seed=1)
+    none, much = (balance.rank(split, 0, value, epochs=1) for value in (0.0, 2.0))
+    assert much["rare labels: mrr"] > none["rare labels: mrr"]
+    assert much["mrr"] < none["mrr"]
+    stored = {"raw": {"balances": [none, much]}}
+    means, sets = balance.score({"parts": {"seed 0 on a": stored, "seed 0 on b": stored}}).tables
+    assert [row[0] for row in means.rows] == ["0", "2"]
+    assert float(means.rows[1][2]) == pytest.approx(much["mrr"], abs=1e-4)
+    assert sets.columns == ("balance", "a", "b")
+    assert sets.rows[0][1] == f"{none['recall@10']:.3f} / {none['rare labels: recall@10']:.3f}"
 
 
 def found_by_frequency(data: Annotations) -> float:
