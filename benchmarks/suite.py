@@ -12,6 +12,7 @@ from benchmarks.accuracy.audit import AUDIT
 from benchmarks.accuracy.audit_rivals import AUDIT_RIVALS
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
+from benchmarks.accuracy.components import COMPONENTS
 from benchmarks.accuracy.confidence import CONFIDENCE
 from benchmarks.accuracy.context import CONTEXT
 from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
@@ -79,6 +80,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         RIVALS_BENCHMARK,
         WEAK_SPOTS,
         SEARCH,
+        COMPONENTS,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,
