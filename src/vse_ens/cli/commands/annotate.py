@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from vse_ens.annotator import Annotator
     from vse_ens.curate.suggest import Suggestion, Suggestions, SuggestOptions
+    from vse_ens.data.collections.base import WritableCollection
+    from vse_ens.data.collections.write import WriteReport
     from vse_ens.data.features import FeatureTable
     from vse_ens.data.vocabulary import Vocabulary
     from vse_ens.export import SuggestedEdits
@@ -265,6 +267,8 @@ class _Run:
         given = "" if "min_confidence" in given_parameters() else ", the default"
         rows = [("confidence", f"at least {least:g}{given}; change it with --min-confidence")]
         report = writing.write(collection, edits, self.console, prefix=prefix, rows=rows, confidences=edits.confidences)
+        if report.written.journal is not None:
+            self._note_suggested(report, collection, prefix, edits)
         if not annotator.config_.has_features and self.table is None:
             note_unlabeled(annotator.known_, self.console)
         reached = sum(len(edit.add) for edit in edits.values())
@@ -272,6 +276,22 @@ class _Run:
             self.console.note(self._why_few(annotator, edits, reached, source, collection.format))
         elif reached and not report.added and not report.missing:
             self.console.note(f"{source} has the {plural(reached, 'suggestion')} of a confidence of {least:g} already")
+
+    def _note_suggested(
+        self, report: WriteReport, collection: WritableCollection, prefix: str, edits: SuggestedEdits
+    ) -> None:
+        """Write what was suggested to the journal, from which ``vse feedback collect`` takes it."""
+        from vse_ens.data.collections.journal import Suggested, note_suggested
+        from vse_ens.storage.reader import manifest_digest
+
+        labels: dict[str, dict[str, float | None]] = {}
+        for image, edit in report.edits.items():
+            known = edits.confidences.get(image, {})
+            labels[image] = {label: known.get(label) for label in (one.removeprefix(prefix) for one in edit.add)}
+        model = manifest_digest(self.model)[:12]
+        about = Suggested(collection.path, collection.format, prefix, model, labels)
+        if report.written.journal is not None:
+            note_suggested(report.written.journal, about)
 
     def _why_few(
         self, annotator: Annotator, edits: SuggestedEdits, reached: int, source: Path, source_format: str
