@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.accuracy.ablation import ABLATION
 from benchmarks.accuracy.audit import AUDIT
 from benchmarks.accuracy.audit_rivals import AUDIT_RIVALS
+from benchmarks.accuracy.balance import BALANCE
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
 from benchmarks.accuracy.components import COMPONENTS
@@ -81,6 +82,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         WEAK_SPOTS,
         SEARCH,
         COMPONENTS,
+        BALANCE,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,

@@ -69,9 +69,13 @@ def measure_part(sizes: Sizes, part: str) -> Raw:
 
 
 def run(data_set: str, seed: int, epochs: int | None) -> Raw:
-    """Rank labels held out of the training part of the leave-one-out split: the test labels stay unseen."""
-    train = real((data_set,))[0][data_set].leave_one_out(seed=0).train
-    return rank_all(train.leave_one_out(seed=100 + seed), seed, epochs)
+    """Rank labels held out of the training part; the test labels stay unseen."""
+    return rank_all(validation_split(real((data_set,))[0][data_set], seed), seed, epochs)
+
+
+def validation_split(data: Annotations, seed: int) -> Split:
+    """Hold labels out of the training part of the leave-one-out split, others with each seed."""
+    return data.leave_one_out(seed=0).train.leave_one_out(seed=100 + seed)
 
 
 def rank_all(split: Split, seed: int, epochs: int | None = None) -> Raw:

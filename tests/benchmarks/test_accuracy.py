@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import (
     ablation,
+    balance,
     components,
     context,
     departures,
@@ -119,18 +120,33 @@ def test_components_rank_alone_and_together(tiny: Annotations) -> None:
     raw = {"parts": {f"seed {seed} on corel5k": {"raw": one} for seed, one in enumerate(runs)}}
     table, _ = components.score(raw).tables
     assert table.columns == ("recall@10", "corel5k")
-    assert (
-        dict(table.rows)["neighbors alone"].strip("*").startswith(f"{found['neighbors alone']['recall@10'] + 0.05:.4f}")
-    )
-    assert all(cell.endswith(" ± 0.0500") for _, cell in table.rows)
-    assert sum(cell.startswith("**") for _, cell in table.rows) == 1
+    shown = {row[0]: row[1] for row in table.rows}
+    assert all(cell.endswith(" ± 0.0500") for cell in shown.values())
+    means = {name: float(cell.split()[0].strip("*")) for name, cell in shown.items()}
+    assert means == pytest.approx({name: metrics["recall@10"] + 0.05 for name, metrics in found.items()}, abs=1e-4)
+    best = max(means.values())
+    assert all(means[name] == best for name, cell in shown.items() if cell.startswith("**"))
+
+
+def test_balance_is_shown_by_value_and_data_set(tiny: Annotations) -> None:
+    split = tiny.leave_one_out(seed=1)
+    none, much = (balance.rank(split, 0, value, epochs=1) for value in (0.0, 2.0))
+    assert much["rare labels: mrr"] > none["rare labels: mrr"]
+    assert much["mrr"] < none["mrr"]
+    stored = {"raw": {"balances": [none, much]}}
+    means, sets = balance.score({"parts": {"seed 0 on a": stored, "seed 0 on b": stored}}).tables
+    assert [row[0] for row in means.rows] == ["0", "2"]
+    assert float(means.rows[1][2]) == pytest.approx(much["mrr"], abs=1e-4)
+    assert sets.columns == ("balance", "a", "b")
+    assert sets.rows[0][1] == f"{none['recall@10']:.3f} / {none['rare labels: recall@10']:.3f}"
 
 
 def found_by_frequency(data: Annotations) -> float:
     """Return the MRR of the same labels for all images."""
     split = data.leave_one_out(seed=1)
     frequencies = split.train.images_per_label.astype(np.float32)
-    return mean_metrics(lambda images: np.tile(frequencies, (len(images), 1)), *split)["mrr"]
+    found: float = mean_metrics(lambda images: np.tile(frequencies, (len(images), 1)), *split)["mrr"]
+    return found
 
 
 def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
