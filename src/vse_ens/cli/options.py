@@ -52,7 +52,7 @@ CompletenessOption = Annotated[
     ),
 ]
 LabelsOption = Annotated[
-    str | None, Option("Comma-separated labels of a new image, instead of an image of the model.", "A,B,C")
+    str | None, Option("Comma-separated labels of an image, instead of those that the model knows.", "A,B,C")
 ]
 FeaturesOption = Annotated[
     Path | None,

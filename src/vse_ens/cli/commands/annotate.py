@@ -147,7 +147,7 @@ def annotate(
         raise misuse("--features", "cannot be combined with --cluster")
     run = _Run(model, parse_completeness(completeness), options, console, table)
     if mode == "features":
-        run.features(list(images))
+        run.features(list(images), None if labels is None else parse_labels(labels))
     elif mode == "images":
         run.images(list(images))
     elif mode == "labels":
@@ -162,11 +162,7 @@ def _mode(
     images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None, by_features: bool
 ) -> Mode:
     """Return what to annotate and where the suggestions go."""
-    if by_features and labels is not None:
-        raise misuse(
-            "--labels", "cannot be combined with --features; the labels that the model knows of an image count"
-        )
-    if sum((bool(images), labels is not None, all_images)) != 1 and (images or all_images or not by_features):
+    if sum((bool(images), labels is not None, all_images)) != 1 and (all_images or not by_features):
         raise misuse("IMAGE", "give exactly one of IMAGE, --labels and --all")
     if all_images != (out is not None or write is not None):
         raise misuse("--all", "--all and --out FILE or --write SOURCE must be given together")
@@ -199,15 +195,18 @@ class _Run:
             note_unlabeled(known, self.console, images)
         self._print(images, found)
 
-    def features(self, images: list[str]) -> None:
-        """Print suggestions for images by their features, and by the labels that the model knows of them."""
+    def features(self, images: list[str], given: list[str] | None) -> None:
+        """Print suggestions for images by their features, and by the labels given or that the model knows of them."""
         annotator, table = self._load(), self.table
         if table is None:
             return
         images = [_find_image(table.images, image) for image in images] or list(table.images)
         table = table.aligned(annotator.known_.feature_names, "the file of features")
         chosen = table.matrix[table.images.numbers(images)]
-        labels = [annotator.known_labels(image) if image in annotator.known_.images else [] for image in images]
+        known = annotator.known_
+        labels = [
+            given if given is not None else known.labels_of(image) if image in known.images else [] for image in images
+        ]
         self._print(images, annotator.annotate(features=chosen, labels=labels, **self.options))
 
     def _print(self, images: Sequence[str], found: Sequence[Suggestions]) -> None:
