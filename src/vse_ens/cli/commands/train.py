@@ -273,6 +273,8 @@ def update(
         rejected = sum(count for _, count in inputs)
         annotator.workers = workers
         before = annotator.known_
+        for path, (pairs, _) in zip(more, inputs, strict=False):
+            _note_removed(path, pairs, before, console)
         started = time.perf_counter()
         with TrainingProgress(console.err, annotator.config_.metric) as progress:
             annotator.partial_fit(joined, progress=progress)
@@ -304,6 +306,21 @@ def update(
     ]
     console.result(document, facts(rows))
     console.finish(f"{out} has learned {plural(new['pair'], 'new pair')}.", "serve", out)
+
+
+def _note_removed(path: Path, pairs: Annotations, known: Annotations, console: Console) -> None:
+    """Print a note on labels that a collection, which has all labels of its images, no longer has."""
+    from vse_ens.data.filters import pairs_without
+
+    if pairs.pictures is None:  # new pairs alone
+        return
+    gone = [(image, label) for image, label in pairs_without(known, pairs) if image in pairs.images]
+    if gone:
+        image, label = gone[0]
+        console.note(
+            f"{plural(len(gone), 'label')} of the model, such as {label} on {image}, {'is' if len(gone) == 1 else 'are'} "
+            f"not in {path}; an update only adds: vse train {path} forgets them"
+        )
 
 
 def _read_new(path: Path, reading: Reading, console: Console, *, nearby: bool) -> tuple[Annotations, int]:
