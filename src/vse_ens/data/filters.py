@@ -17,8 +17,7 @@ from vse_ens.errors import ConfigError, DataError
 
 # A word before a colon; "16:9" and ":d" have no namespace.
 _NAMESPACE = re.compile(r"[^\W\d][\w .-]*(?=:\S)")
-
-# (tag), ((tag)), (tag:1.2) and the ends of (tag, other tag:1.2), not :) or alice \\(wonderland\\).
+# (tag), ((tag)), (tag:1.2) and the ends of (tag, other tag:1.2), not :) or alice \(wonderland\).
 _WEIGHTED = re.compile(r"\(+(?=\w)((?:\\.|[^()\\])+?)(?::\d*\.?\d+)?\)*|(\w(?:\\.|[^()\\])*?):\d*\.?\d+\)+")
 
 

@@ -318,8 +318,8 @@ def _note_removed(path: Path, pairs: Annotations, known: Annotations, console: C
     if gone:
         image, label = gone[0]
         console.note(
-            f"{plural(len(gone), 'label')} of the model, such as {label} on {image}, {'is' if len(gone) == 1 else 'are'} "
-            f"not in {path}; an update only adds: vse train {path} forgets them"
+            f"{path} lacks {plural(len(gone), 'label')} of the model, such as {label} on {image}; an update only adds: "
+            f"vse train {path} forgets them"
         )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,11 +36,12 @@ def read_list(path: Path, kind: ListKind | None = None, *, spaces: bool = False)
         raise ConfigError(f"{path} does not say by its name whether it lists aliases or implications; give --as")
     try:
         content = path.read_bytes()
-        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
-        pairs = list(_pairs(text))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, csv.Error):
+    try:
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+        pairs = list(_line_pairs(text) if path.suffix == ".txt" else _pairs(text))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, csv.Error, zlib.error):
         raise DataError(
             f"{path} is not a list of rules: neither CSV or JSON with {_FROM} and {_TO}, nor two lines per pair"
         ) from None
@@ -50,32 +53,32 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     lines = text.splitlines()
     if text.lstrip().startswith(("[", "{")):
         rows: Iterable[dict[str, Any]] = json.loads(text) if text.lstrip()[0] == "[" else map(json.loads, lines)
-    elif _FROM in lines[0] if lines else False:
-        rows = csv.DictReader(lines)
     else:
-        tags = [line.strip() for line in lines if line.strip()]
-        yield from zip(tags[::2], tags[1::2], strict=True)
-        return
+        rows = csv.DictReader(lines)
     for row in rows:
         if (row.get(_STATUS) or "active") == "active":
             yield row[_FROM].strip(), row[_TO].strip()
 
 
-def fitting(new: Iterable[NewRule], rules: RuleSet) -> list[NewRule]:
-    """Return the rules that can be added together; aliases come first, and implications get the names in force.
+def _line_pairs(text: str) -> Iterator[tuple[str, str]]:
+    tags = [line.strip() for line in text.splitlines() if line.strip()]
+    return zip(tags[::2], tags[1::2], strict=True)
 
-    Lists contradict each other, and rules in force, in a few places: what was there first remains.
+
+def fitting(new: Iterable[NewRule], rules: RuleSet) -> list[NewRule]:
+    """Return the rules that can be added together: aliases first, then implications, under the names in force.
+
+    Lists contradict each other, and rules in force, in a few places: what was there first remains. Rejected rules and
+    those that are in force are left out.
     """
-    joined, fitting = RuleSet([*rules, *rules.rejected]), []
-    number = max((rule.id for rule in [*rules, *rules.rejected]), default=0)
-    for one in sorted(new, key=lambda rule: rule.kind):
-        named = NewRule(one.kind, *map(joined.name_of, one[1:])) if one.kind == "implication" else one
-        if named.kind == "alias":
-            named = named._replace(other=joined.name_of(named.other))
-        number += 1
-        try:
-            joined.add(Rule(number, *named, "", ""))
-        except ConfigError:
+    joined, found = RuleSet([*rules, *rules.rejected]), []
+    first = max((rule.id for rule in [*rules, *rules.rejected]), default=0) + 1
+    for number, one in enumerate(sorted(new, key=lambda rule: rule.kind), first):
+        label = one.label if one.kind == "alias" else joined.name_of(one.label)
+        named = NewRule(one.kind, label, joined.name_of(one.other))
+        if joined.is_rejected(*named):
             continue
-        fitting.append(named)
-    return fitting
+        with suppress(ConfigError):
+            joined.add(Rule(number, *named, "", ""))
+            found.append(named)
+    return found
