@@ -8,7 +8,7 @@ from benchmarks.paper.findings import Document, Finding
 from benchmarks.paper.judge import AGREES, CONTRADICTS, UNDECIDED, Estimate, Outcome, equal
 from benchmarks.paper.numbers import DATA_SETS, MODELS, PAPER, number, printed, rounding
 
-# A column of AUC that is off the identity by more than this in any row is not that of the first ten labels.
+# A row whose AUC is off the identity by more than this has the AUC of a longer list than ten labels.
 _AUC_MARGIN = 0.02
 
 
