@@ -18,7 +18,7 @@ from vse_ens.errors import DataError
 from vse_ens.evaluate.metrics import Numbers
 from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration, Counts, Curve, Temperature, log_totals, softmax_shares
+from vse_ens.model.calibration import LABELS, Calibration, Counts, Curve, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
 
@@ -64,7 +64,7 @@ def calibrate(model: Model, split: Split, features: Any = None) -> Calibration:
     blocks = [slice(first, first + rows) for first in range(0, len(images), rows)]
     outcomes = [top_outcomes(scores(images[one]), counts[one], targets[one], temperature) for one in blocks]
     shares, hits = map(np.concatenate, zip(*outcomes, strict=True))
-    return fit_calibration(temperature, shares, hits)
+    return Calibration({LABELS: fit_curve(temperature, shares, hits)})
 
 
 def fit_temperature(
@@ -102,13 +102,11 @@ def _as_float32(temperature: Temperature) -> Temperature:
     return Temperature(*np.array(temperature, np.float32).tolist())
 
 
-def fit_calibration(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_]) -> Calibration:
-    """Fit confidence as an increasing function of the share; ``hits`` says which suggestions were right."""
-    knots, values = _fit_knots(shares, hits)
-    return Calibration(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
+def fit_curve(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_], *, is_one: bool = True) -> Curve:
+    """Fit probability as an increasing function of the share; ``hits`` says which suggestions were right.
 
-
-def _fit_knots(shares: Floats, hits: NDArray[np.bool_], confidence: bool = True) -> tuple[Floats, Floats]:
+    With ``is_one`` exactly one label was held out of each image, see `confidence_from_rate`; else all of them.
+    """
     # Imported here: SciPy's optimizers take longer to load than the rest of the package.
     from scipy.optimize import isotonic_regression
 
@@ -117,7 +115,8 @@ def _fit_knots(shares: Floats, hits: NDArray[np.bool_], confidence: bool = True)
     # Bins of one level become one knot in their middle, so that confidence increases between knots as the share does.
     first = np.flatnonzero(np.diff(levels, prepend=-1.0) > 0)
     middles = np.add.reduceat(means * counts, first) / np.add.reduceat(counts, first)
-    return _extend_to_one(middles, confidence_from_rate(levels[first]) if confidence else levels[first])
+    knots, values = _extend_to_one(middles, confidence_from_rate(levels[first]) if is_one else levels[first])
+    return Curve(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
 def bin_rates(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
@@ -206,8 +205,8 @@ def cold_curve(scores: Floats, truth: Annotations) -> Curve:
     shares = softmax_shares(np.take_along_axis(scores, best, axis=1), log_totals(scores, 1.0)[:, None], one)
     has = np.zeros(scores.shape, np.bool_)
     has[truth.image_numbers(), truth.indices] = True
-    knots, values = _fit_knots(shares.ravel(), np.take_along_axis(has, best, axis=1).ravel(), confidence=False)
-    return Curve(Temperature(1.0, 0.0), np.append(_ZERO, knots), np.append(_ZERO, values))
+    hits = np.take_along_axis(has, best, axis=1)
+    return fit_curve(Temperature(1.0, 0.0), shares.ravel(), hits.ravel(), is_one=False)
 
 
 def held_out_curve(scores: Floats, counts: Counts, masked: Csr, targets: NDArray[np.int64]) -> Curve:
@@ -217,5 +216,4 @@ def held_out_curve(scores: Floats, counts: Counts, masked: Csr, targets: NDArray
     """
     scores = mask_known(scores, masked)
     temperature = _as_float32(fit_temperature(scores, counts, targets, _ANY_EXPONENTS))
-    found = fit_calibration(temperature, *top_outcomes(scores, counts, targets, temperature))
-    return Curve(temperature, found.shares, found.values)
+    return fit_curve(temperature, *top_outcomes(scores, counts, targets, temperature))

@@ -200,7 +200,7 @@ class Trainer:
         if not self._validator or not self._stopping.best_epoch:
             return None
         found = self._validator.calibration(self._validation_model(self._validator))
-        return replace(found, curves=self._features.curves) if self._features else found
+        return replace(found, curves={**found.curves, **self._features.curves}) if self._features else found
 
     def _validation_model(self, validator: Validator) -> Model:
         """Return the model of the best epoch for the validation images, without their held-out labels."""
