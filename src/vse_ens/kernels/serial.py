@@ -144,6 +144,7 @@ def serial_kernel(
             image, positive = np.int64(image_of_pair[pair]), np.int64(pairs.indices[pair])
             own = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             excluded = own if redraw else own[:0]
+            draws = samplers.ImageDraws(tables, sampling, excluded, state, counts)
             for f in range(dimensions):
                 vector[f] = image_vectors[image, f]
             counts[DRAWS] += 1
@@ -166,9 +167,7 @@ def serial_kernel(
                 positive_score = samplers.score(vector, tables, positive) if warp else np.float32(0.0)
                 tried = 0
                 while True:
-                    negative, more = samplers.draw(
-                        sampler, vector, positive_score, step.margin, tables, sampling, excluded, scratch, state, counts
-                    )
+                    negative, more = samplers.draw(sampler, vector, positive_score, step.margin, draws, scratch)
                     tried += more
                     if not endless or negative >= 0:
                         break
