@@ -10,8 +10,10 @@ from typing import Any
 from benchmarks.accuracy.ablation import ABLATION
 from benchmarks.accuracy.audit import AUDIT
 from benchmarks.accuracy.audit_rivals import AUDIT_RIVALS
+from benchmarks.accuracy.balance import BALANCE
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
+from benchmarks.accuracy.components import COMPONENTS
 from benchmarks.accuracy.confidence import CONFIDENCE
 from benchmarks.accuracy.context import CONTEXT
 from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
@@ -79,6 +81,8 @@ SUITE: dict[str, Benchmark[Any]] = {
         RIVALS_BENCHMARK,
         WEAK_SPOTS,
         SEARCH,
+        COMPONENTS,
+        BALANCE,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,

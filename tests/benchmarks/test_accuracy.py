@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import (
     ablation,
+    balance,
+    components,
     context,
     departures,
     label_weights,
@@ -23,6 +25,7 @@ from benchmarks.core.results import Result, load
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.presets import configure
 
 
@@ -57,7 +60,7 @@ def test_ablation_cells_are_distinct_and_never_stop_early() -> None:
     assert len(set(configs.values())) == len(configs) == 4 + 7 + 4
     preset = configure("context")
     whole = configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")]
-    assert whole == preset.override(patience=preset.epochs)
+    assert whole == preset.override(patience=preset.epochs, neighbors=False)
     assert all(config.validate and config.refit and config.patience == config.epochs for config in configs.values())
 
 
@@ -106,6 +109,44 @@ def test_ablation_is_summarized_by_what_the_seeds_tell() -> None:
         "0.000); no\n  difference on same."
     )
     assert ablation.summary(None) == "Not measured yet: `python -m benchmarks ablation`."
+
+
+def test_components_rank_alone_and_together(tiny: Annotations) -> None:
+    found = components.rank_all(tiny.leave_one_out(seed=1), seed=0, epochs=1)
+    assert list(found) == ["label weights alone", "neighbors alone", *components._TRAINED]
+    assert all(0.1 < metrics["recall@10"] <= 1.0 for metrics in found.values()), "chance is below 0.2, of 60 labels"
+    assert found["neighbors alone"]["mrr"] > 1.5 * found_by_frequency(tiny)
+    runs = [found, {name: {metric: value + 0.1 for metric, value in one.items()} for name, one in found.items()}]
+    raw = {"parts": {f"seed {seed} on corel5k": {"raw": one} for seed, one in enumerate(runs)}}
+    table, _ = components.score(raw).tables
+    assert table.columns == ("recall@10", "corel5k")
+    shown = {row[0]: row[1] for row in table.rows}
+    assert all(cell.endswith(" ± 0.0500") for cell in shown.values())
+    means = {name: float(cell.split()[0].strip("*")) for name, cell in shown.items()}
+    assert means == pytest.approx({name: metrics["recall@10"] + 0.05 for name, metrics in found.items()}, abs=1e-4)
+    best = max(means.values())
+    assert all(means[name] == best for name, cell in shown.items() if cell.startswith("**"))
+
+
+def test_balance_is_shown_by_value_and_data_set(tiny: Annotations) -> None:
+    split = tiny.leave_one_out(seed=1)
+    none, much = (balance.rank(split, 0, value, epochs=1) for value in (0.0, 2.0))
+    assert much["rare labels: mrr"] > none["rare labels: mrr"]
+    assert much["mrr"] < none["mrr"]
+    stored = {"raw": {"balances": [none, much]}}
+    means, sets = balance.score({"parts": {"seed 0 on a": stored, "seed 0 on b": stored}}).tables
+    assert [row[0] for row in means.rows] == ["0", "2"]
+    assert float(means.rows[1][2]) == pytest.approx(much["mrr"], abs=1e-4)
+    assert sets.columns == ("balance", "a", "b")
+    assert sets.rows[0][1] == f"{none['recall@10']:.3f} / {none['rare labels: recall@10']:.3f}"
+
+
+def found_by_frequency(data: Annotations) -> float:
+    """Return the MRR of the same labels for all images."""
+    split = data.leave_one_out(seed=1)
+    frequencies = split.train.images_per_label.astype(np.float32)
+    found: float = mean_metrics(lambda images: np.tile(frequencies, (len(images), 1)), *split)["mrr"]
+    return found
 
 
 def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
@@ -199,10 +240,12 @@ def test_departures_of_the_page_are_those_stored() -> None:
     assert fill_sections(text, {"departures": table}) == text, "run: python -m benchmarks report"
 
 
-def test_the_summary_of_the_ablation_is_the_one_stored() -> None:
+def test_the_context_page_shows_the_stored_results() -> None:
     text = ablation.DOCUMENT.read_text(encoding="utf-8")
     summary = ablation.summary(load("ablation"))
     assert fill_sections(text, {"ablation-summary": summary}) == text, "run: python -m benchmarks report"
+    tables = components.tables(load("components"))
+    assert fill_sections(text, {"components-table": tables}) == text, "run: python -m benchmarks report"
 
 
 def test_departures_that_are_not_measured_say_so() -> None:

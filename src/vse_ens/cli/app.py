@@ -106,12 +106,13 @@ class LazyGroup(click.Group):
 
 _FEEDBACK = LazyGroup(
     "feedback",
-    "Count verdicts, export accepted pairs, or write verdicts to a collection.",
+    "Count verdicts, export accepted pairs, write verdicts to a collection, or collect them from one.",
     "vse feedback model.feedback.sqlite --out accepted.csv",
     {
         "Commands": {
             "show": _Entry("clean:show", "Show feedback counts and export accepted pairs."),
             "apply": _Entry("clean:apply_feedback", "Write accepted and rejected labels to a collection."),
+            "collect": _Entry("clean:collect", "Read back what you did with written suggestions in your own program."),
         }
     },
     default="show",  # as it was before there was another command

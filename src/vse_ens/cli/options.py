@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import getpass
 import json
 import re
 import shlex
@@ -41,6 +42,7 @@ ModelDir = Annotated[Path, Argument("A model directory.", "MODEL")]
 HubRepo = Annotated[str, Argument("A model repository on the Hugging Face Hub.", "USER/NAME")]
 CollectionPath = Annotated[Path, Option("The collection to write to: a folder or a file.", "SOURCE", name="--to")]
 CollectionFormat = Annotated[str | None, Option("Format of SOURCE; recognized by default.", "NAME", name="--format")]
+Person = Annotated[str | None, Option("Your name, kept with the event.", "NAME", name="--by", default="your user name")]
 CompletenessOption = Annotated[
     str | None,
     Option(
@@ -50,7 +52,7 @@ CompletenessOption = Annotated[
     ),
 ]
 LabelsOption = Annotated[
-    str | None, Option("Comma-separated labels of a new image, instead of an image of the model.", "A,B,C")
+    str | None, Option("Comma-separated labels of an image, instead of those that the model knows.", "A,B,C")
 ]
 FeaturesOption = Annotated[
     Path | None,
@@ -315,6 +317,14 @@ def load_model(path: Path, console: Console) -> Annotator:
         from vse_ens.annotator import Annotator
 
         return Annotator.load(path)
+
+
+def user_name() -> str:
+    """Return the name of the user."""
+    try:
+        return getpass.getuser() or "anonymous"
+    except (KeyError, OSError):  # no entry in the list of users, as in some containers
+        return "anonymous"
 
 
 def read_table(features: Path | None, scores: Path | None, console: Console) -> FeatureTable | None:

@@ -133,19 +133,18 @@ def clean(
     names = RuleSet(rule for rule in all_rules if rule.kind != "implication")
     steps = [("audit", Annotations.from_pairs(decisions.add), Annotations.from_pairs(decisions.remove))]
     steps.append(("feedback", verdicts.accepted, verdicts.rejected))
-    current, denied = apply_rules(data, names).data, nothing
+    current, denied = apply_rules(data, names), nothing
     added, removed = {}, {}
     stages = [current]
     for name, *pairs in steps:
-        more, less = (apply_rules(one, names).data for one in pairs)
+        more, less = (apply_rules(one, names) for one in pairs)
         kept = without_pairs(current, less)
         joined = kept.joined(more) if more.pairs else kept
         added[name], removed[name] = _difference(joined, kept), _difference(current, kept)
         denied = denied.joined(less)
         current = joined
         stages.append(joined)
-    applied = apply_rules(current, all_rules, denied)
-    result = applied.data
+    result = apply_rules(current, all_rules, denied)
     source = np.full(result.pairs, SOURCES.index("rule"), np.uint8)
     for name, stage in reversed(list(zip(SOURCES, stages, strict=False))):
         source[contained(result, stage)] = SOURCES.index(name)

@@ -100,6 +100,9 @@ def test_known_labels_of_an_image_count_with_its_features(vse: Vse, model: Path,
     known, unknown = labels(vse("annotate", model, "--features", new, "--top", 3, "--json"))
     assert unknown == set(KINDS["sea"])
     assert not known & set(KINDS["sea"])
+    for images in ((), ("new", "img 00")):  # the labels given count instead
+        answer = vse("annotate", model, *images, "--features", new, "--labels", "boat", "--top", 2, "--json")
+        assert labels(answer) == [{"sea", "wave"}] * 2
 
 
 def test_all_images_of_a_file_are_annotated(vse: Vse, model: Path, folder: Path, tmp_path: Path) -> None:
@@ -137,10 +140,10 @@ def test_mistakes_are_one_message(vse: Vse, folder: Path, model: Path, tmp_path:
         (("train", pairs, *out, "--features", features, "--embed", "x.onnx"), "cannot be combined with --features"),
         (("train", pairs, *out, "--features", alien), "no image of the features is in the pairs"),
         (("train", pairs, *out, "--embed", "x.onnx"), "does not say where its pictures are"),
-        (("annotate", model, "--features", features, "--labels", "sea"), "cannot be combined with --features"),
+        (("annotate", model, "--features", features, "--labels", "sea", "--all"), "give exactly one of"),
         (("annotate", model, "--features", other), "has no feature 'blue', which the model was trained on"),
         (("annotate", tmp_path / "plain", "--features", features), "trained without features"),
-        (("update", tmp_path / "plain", "--features", features, *out), "trained without features"),
+        (("update", tmp_path / "plain", "--features", features, *out), "no features of its images"),
         (("update", model, *out), "give new pairs, --features or --scores"),
     ):
         answer = vse(*arguments)

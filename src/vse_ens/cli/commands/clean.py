@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from vse_ens.cli.console import Console, columns, facts, plural
-from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, Reading, WriteOptions
+from vse_ens.cli.options import (
+    CollectionFormat,
+    CollectionPath,
+    DefuseFormulas,
+    Person,
+    Reading,
+    WriteOptions,
+    user_name,
+)
 from vse_ens.cli.parameters import Argument, Option, misuse
 from vse_ens.errors import DataError
 
@@ -197,6 +205,45 @@ def apply_feedback(
     with console.status(f"reading {file}"):
         edits = feedback_edits(file)
     writing.write(collection, edits, console)
+
+
+def collect(
+    journal: Annotated[Path, Argument("The journal that vse annotate --write reported.", "JOURNAL")],
+    to: Annotated[Path, Option("The feedback file to add to; it is created if there is none.", "FILE")],
+    *,
+    only_decided: Annotated[bool, Option("Leave out suggestions that are still as they were written.")] = False,
+    by: Person = None,
+    console: Console,
+) -> None:
+    """Read back what you did with written suggestions in your own program.
+
+    A suggestion that was kept, or moved out of its prefix, was accepted; one that was deleted, rejected. The last
+    verdict on a pair counts, so that the command can be repeated.
+
+    Example: vse feedback collect undo.jsonl --to model.feedback.sqlite
+    """
+    from vse_ens.data.collections.review import collect as collect_decisions
+    from vse_ens.data.feedback.verdicts import Feedback
+
+    with console.status(f"reading {journal}"):
+        found = collect_decisions(journal, only_decided=only_decided)
+    console.notes(found.notes)
+    if found.counts["deleted"] == found.counts.total():
+        console.note(f"no suggestion is left in {found.suggested.collection}; all count as rejected")
+    elif found.counts["kept"] and found.suggested.prefix and not only_decided:
+        still = f"{plural(found.counts['kept'], 'suggestion')} still below {found.suggested.prefix!r}"
+        console.note(f"{still} count as accepted; --only-decided leaves them out")
+    feedback = Feedback(to)
+    try:
+        stored = feedback.add_batch(found.verdicts, by=by or user_name(), source="files", model=found.suggested.model)
+    finally:
+        feedback.close()
+    accepted = sum(one.verdict == "accept" for one in found.verdicts)
+    counts = {name: found.counts[name] for name in ("moved", "kept", "deleted", "unclear")}
+    document = {"file": to, "accepted": accepted, "rejected": len(found.verdicts) - accepted, "new": stored.stored}
+    rows = [(name, f"{count:,}" if isinstance(count, int) else count) for name, count in (document | counts).items()]
+    console.result({**document, "suggestions": counts}, facts(rows))
+    console.finish(f"{plural(stored.stored, 'new verdict')} in {to}; an update teaches them to the model.")
 
 
 def show(

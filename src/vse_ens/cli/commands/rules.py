@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 
 from vse_ens.cli.console import Console, columns, facts, listed, plural
-from vse_ens.cli.options import DefuseFormulas, Reading, load_model
+from vse_ens.cli.options import DefuseFormulas, Person, Reading, load_model, user_name
 from vse_ens.cli.parameters import Argument, Option, misuse
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ _UNSEEN = "What nobody labels, pairs cannot show; to add it: vse rules apply rul
 _COLUMNS = ("rule", "kind", "label", "other", "by", "date")
 
 RulesPath = Annotated[Path, Argument("A rules file (.jsonl).", "RULES")]
-Person = Annotated[str | None, Option("Your name, kept with the event.", "NAME", name="--by", default="your user name")]
 
 
 def propose(
@@ -125,7 +123,7 @@ def apply_proposals(
         )
     file = RulesFile(path)
     before = file.rules
-    numbers = file.add(new, by=by or _user())
+    numbers = file.add(new, by=by or user_name())
     rules = [number for number, one in zip(numbers, new, strict=True) if one.kind != "rejected"]
     added = sum(number not in before for number in rules)
     rejected = sum(number not in before for number in numbers) - added
@@ -209,7 +207,7 @@ def undo_rules(
     from vse_ens.data.rules.store import RulesFile
 
     file = RulesFile(path)
-    undone = file.undo(numbers or None, by=by or _user())
+    undone = file.undo(numbers or None, by=by or user_name())
     rows = [("file", path), *((f"rule {one.id}", one.sentence()) for one in undone)]
     console.result(
         {"file": path, "undone": [one.id for one in undone], "in_force": len(file.rules)},
@@ -233,10 +231,3 @@ def _split(text: str, option: str) -> tuple[str, str]:
     if not equals or not label.strip() or not other.strip():
         raise misuse(option, f"{text!r} is not A=B, such as cars=car")
     return label.strip(), other.strip()
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser() or "anonymous"
-    except (KeyError, OSError):  # no entry in the list of users, as in some containers
-        return "anonymous"

@@ -84,7 +84,7 @@ def read(path: str | Path, **options: Unpack[ReadOptions]) -> Annotations:
     if options["ancestors"]:
         data = with_ancestors(data)
     if (rules := options.get("rules")) is not None:
-        data = apply_rules(data, read_rules(rules)).data
+        data = apply_rules(data, read_rules(rules))
     if options["min_images_per_label"] == options["min_labels_per_image"] == 1:
         return data  # without a filter, images without labels are kept
     return keep_frequent(data, options["min_images_per_label"], options["min_labels_per_image"])
