@@ -36,6 +36,8 @@ _MAX_SHIFT, _MAX_SLOPE, _MAX_FACT = 20.0, 10.0, 1e9
 # Not read here: `Embeddings.own_vectors` and `plain_features` check the rows that are used.
 _BY_IMAGE = ("image_vectors", "features_values")
 _MAX_POWER = 1e3
+# What the names of the arrays of a curve begin with: of images with labels, with features as well, with features alone.
+_CONFIDENCES = ("confidence_", "confidence_both_", "confidence_features_")
 
 
 def check_settings(settings: Mapping[str, Any]) -> Config:
@@ -91,7 +93,7 @@ def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> No
         _check_sparse_weights(arrays, labels)
     if "features_values" in arrays:
         _check_features(arrays, images)
-    for kind in ("confidence_", "confidence_both_", "confidence_features_"):
+    for kind in _CONFIDENCES:
         if f"{kind}shares" in arrays:
             _check_calibration(arrays, labels, kind)
     if COMPLETENESS_ARRAYS[0] in arrays:
@@ -151,28 +153,21 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "feature_logits": (single, (_rows(arrays, "feature_logits"), columns + 1)),
             "feature_folds": (whole, (images,)),
         }
-        for kind in ("confidence_both_", "confidence_features_"):
-            if any(name.startswith(kind) for name in arrays):
-                knots = max(1, _rows(arrays, f"{kind}shares"))
-                expected |= {
-                    f"{kind}shares": (single, (knots,)),
-                    f"{kind}values": (single, (knots,)),
-                    f"{kind}temperature": (single, (2,)),
-                }
-    if any(name.startswith("confidence_") for name in arrays):
-        knots = max(1, _rows(arrays, "confidence_shares"))
-        expected |= {
-            "confidence_shares": (single, (knots,)),
-            "confidence_values": (single, (knots,)),
-            "confidence_temperature": (single, (2,)),
-        }
-        if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
-            by_label = _rows(arrays, "confidence_completeness") > 1
+    for kind in _CONFIDENCES if "feature_weights" in arrays else _CONFIDENCES[:1]:
+        if any(name.startswith(kind) for name in arrays):
+            knots = max(1, _rows(arrays, f"{kind}shares"))
             expected |= {
-                "confidence_completeness": (single, (labels if by_label else 1,)),
-                "confidence_correction": (single, (2,)),
-                "confidence_facts": (single, (4,)),
+                f"{kind}shares": (single, (knots,)),
+                f"{kind}values": (single, (knots,)),
+                f"{kind}temperature": (single, (2,)),
             }
+    if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
+        by_label = _rows(arrays, "confidence_completeness") > 1
+        expected |= {
+            "confidence_completeness": (single, (labels if by_label else 1,)),
+            "confidence_correction": (single, (2,)),
+            "confidence_facts": (single, (4,)),
+        }
     return expected
 
 
