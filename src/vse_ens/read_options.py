@@ -67,6 +67,7 @@ class ReadOptions(TypedDict, total=False):
     ancestors: Annotated[bool, Option("Give an image with the label place|beach the label place too.")]
     merge_spelling: Annotated[bool, Option("Merge labels that differ only in case or accents.")]
     """The most used of them remains."""
+    strip_weights: Annotated[bool, Option("Read tags with weights, such as (masterpiece:1.2), without them.")]
     cache: Annotated[bool, Option("Whether to keep the labels of a folder's files for the next read.")]
     min_rating: Annotated[float | None, Option("Lowest rating that makes a pair; 4 for MovieLens, else any.", "X")]
     rows: Annotated[
@@ -90,6 +91,7 @@ DEFAULTS: ReadOptions = {
     "ignore": (),
     "ancestors": False,
     "merge_spelling": False,
+    "strip_weights": False,
     "cache": True,
     "min_images_per_label": 1,
     "min_labels_per_image": 1,

@@ -62,6 +62,9 @@ FeaturesOption = Annotated[
         "FILE",
     ),
 ]
+Nearby = Annotated[
+    bool, Option("Use folders and times of photos: what photos of one folder, day or hour have in common.")
+]
 ScoresOption = Annotated[
     Path | None,
     Option(
