@@ -12,14 +12,14 @@ from benchmarks.core.markdown import page_markdown
 from benchmarks.paper.accuracy import accuracy, differences
 from benchmarks.paper.cost import Grid, measure_costs
 from benchmarks.paper.data_sets import DataSet, load_data_set
-from benchmarks.paper.equivalence import SAMPLERS, sampler_config
+from benchmarks.paper.equivalence import sampler_config
 from benchmarks.paper.example import worked_example
 from benchmarks.paper.findings import doubt_about_data, findings_of
 from benchmarks.paper.jobs import Job, Listener, Result, ResultCache, engine_digest, measured, run_jobs
 from benchmarks.paper.numbers import DATA_SETS, MODELS
 from benchmarks.paper.page import reproduction_page
 from benchmarks.paper.training import READINGS, Limits, paper_config
-from benchmarks.paper.tuning import BEST, best_candidate, candidate, candidates, tuned_settings
+from benchmarks.paper.tuning import BEST, Settings, best_candidate, candidate, candidates, tuned_settings
 from vse_ens import __version__
 from vse_ens.experiments.machine import describe_machine
 from vse_ens.storage.atomic import write_json, write_text
@@ -51,6 +51,8 @@ class Effort:
     """Trainings of each model on data of the paper's size, each on a split of its own; other data have one."""
     trials: int | None = None
     """Settings to try for each model on real data; None for the whole grid, 0 for none."""
+    shortlist: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
+    """Settings to try in place of the grid, by model: those that were best in an earlier run over all of it."""
     stand_in_seconds: Mapping[str, float] = field(default_factory=dict)
     """CPU time of one training of a model on a stand-in or a sample, where it differs from ``limits``."""
 
@@ -138,6 +140,7 @@ class _Experiments:
             "effort": effort.name,
             "seeds": effort.seeds,
             "trials": effort.trials,
+            "shortlist": {model: [dict(one) for one in listed] for model, listed in effort.shortlist.items()},
             "limits": {name: value for name, value in asdict(effort.limits).items() if value != float("inf")},
             "stand_in_seconds": dict(effort.stand_in_seconds),
             "grid": asdict(effort.grid),
@@ -158,9 +161,10 @@ class _Experiments:
         first: tuple[tuple[str, Plan], ...] = (
             ("tuning", lambda data_set: self._tuning(data_set, "deviation")),
             ("tuned settings", lambda data_set: self._tuned(data_set, "deviation")),
+            ("samplers", lambda data_set: self._samplers(data_set, "vse-ens", "uniform")),
             ("the paper's settings", lambda data_set: self._printed(data_set, "deviation")),
-            ("samplers", self._samplers),
             ("any number of tries", self._uncapped),
+            ("the naive sampler", lambda data_set: self._samplers(data_set, "naive")),
         )
         then: tuple[tuple[str, Plan], ...] = (
             ("variants", self._variants),
@@ -213,21 +217,25 @@ class _Experiments:
             config = paper_config("warp", seed).override(warp_cap=False, epochs=_UNCAPPED_ITERATIONS)
             yield Job(data_set, "uncapped", "warp", config, self._limits(data_set, "warp"))
 
-    def _samplers(self, data_set: DataSet) -> Iterator[Job]:
+    def _samplers(self, data_set: DataSet, *samplers: str) -> Iterator[Job]:
         # The naive sampler scores and sorts all labels for every draw: only IAPR-TC12 has few enough of them.
         if data_set.name == "iaprtc12":
             for seed in self._seeds(data_set):
-                for sampler in SAMPLERS:
+                for sampler in samplers:
                     yield Job(data_set, "samplers", sampler, sampler_config(sampler, seed), self.effort.limits)
 
     def _tuning(self, data_set: DataSet, reading: str) -> Iterator[Job]:
         if reading not in self.effort.readings or not self._full(data_set):  # no evidence about the paper's data
             return
         for model in MODELS:
-            for settings in candidates(model, len(data_set.data.labels))[: self.effort.trials]:
+            for settings in self._candidates(model, len(data_set.data.labels)):
                 name = "-".join((model, *(f"{value:.6g}" for value in settings.values())))
                 config = paper_config(model, 0, reading).override(**settings)
                 yield Job(data_set, _group("tuning", reading), name, config, self.effort.limits, tunes=True)
+
+    def _candidates(self, model: str, labels: int) -> list[Settings]:
+        listed = [dict(one) for one in self.effort.shortlist.get(model, ())]
+        return listed or candidates(model, labels)[: self.effort.trials]
 
     def _tuned(self, data_set: DataSet, reading: str) -> Iterator[Job]:
         """Train with the settings that are best after the last iteration, and those that are best at some iteration."""
@@ -325,7 +333,7 @@ class _Experiments:
 
     def _add_candidate(self, job: Job, result: Result) -> None:
         model = next(model for model in sorted(MODELS, key=len, reverse=True) if job.name.startswith(model))
-        options = candidates(model, len(job.data_set.data.labels))
+        options = self._candidates(model, len(job.data_set.data.labels))
         config = job.config.to_dict()
         settings = next(one for one in options if all(config[key] == value for key, value in one.items()))
         tried = self.document[job.group].setdefault(job.data_set.name, {}).setdefault(model, [])
