@@ -75,11 +75,12 @@ def accuracy_blocks(document: Document) -> Iterator[Block]:
     if document["runs"]:
         seeds = document["seeds"]
         yield Paragraph(
-            f"Means over {seeds} seed{'s' if seeds > 1 else ''} on the paper's data, each with a split of its own, and one "
-            "on other data. Trainings have the number of iterations that the paper states; those stopped early end at the "
-            "iteration that was best on labels held out of the training part. Intervals (95 %, Student's t) cover the "
-            "choice of images and of seeds. Improve: VSE-ens relative to WARP, as in the paper. AUC is auc@10, the area "
-            "over the first ten labels, which the paper's column must be; the last column is the AUC of the full ranking."
+            f"Means over {seeds} seed{'s' if seeds > 1 else ''} on the paper's data, each with a split of its own, and "
+            "one on other data. Trainings have the iterations that the paper states; those stopped early end at "
+            "the iteration that was best on labels held out of the training part. Intervals (95 %, Student's t) cover "
+            "the choice of images and of seeds. Improve: VSE-ens relative to WARP, as in the paper. AUC is auc@10, the "
+            "area over the first ten labels, which the paper's column must be; the last column is the AUC of the full "
+            "ranking."
         )
 
 
@@ -125,8 +126,8 @@ def convergence_blocks(document: Document) -> Iterator[Block]:
         columns += [f"99 % of {title}'s best" for title in MODELS.values()]
         yield Table("Iterations and CPU seconds to an accuracy, one seed after the other.", columns, rows)
         yield Paragraph(
-            "The points of a curve are measured on the test labels, every few iterations, and joined by straight lines. "
-            "They decide about time only: no model is chosen by them."
+            "The points of a curve are measured on test labels, every few iterations, and joined by lines. They "
+            "decide about time only: no model is chosen by them."
         )
 
 
