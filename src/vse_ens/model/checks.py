@@ -19,7 +19,7 @@ from vse_ens.data.csr import ends_match, rises, rows_ascend
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.calibration import Temperature
 from vse_ens.model.completeness import COMPLETENESS_ARRAYS, SMALLEST
-from vse_ens.model.feature_scores import MAX_COLUMNS
+from vse_ens.model.feature_scores import DIRECTIONS, MAX_COLUMNS
 from vse_ens.presets import preset
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
@@ -36,6 +36,8 @@ _MAX_SHIFT, _MAX_SLOPE, _MAX_FACT = 20.0, 10.0, 1e9
 # Not read here: `Embeddings.own_vectors` and `plain_features` check the rows that are used.
 _BY_IMAGE = ("image_vectors", "features_values")
 _MAX_POWER = 1e3
+# What the names of the arrays of a curve begin with: of images with labels, with features as well, with features alone.
+_CONFIDENCES = ("confidence_", "confidence_both_", "confidence_features_")
 
 
 def check_settings(settings: Mapping[str, Any]) -> Config:
@@ -91,7 +93,7 @@ def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> No
         _check_sparse_weights(arrays, labels)
     if "features_values" in arrays:
         _check_features(arrays, images)
-    for kind in ("confidence_", "confidence_both_", "confidence_features_"):
+    for kind in _CONFIDENCES:
         if f"{kind}shares" in arrays:
             _check_calibration(arrays, labels, kind)
     if COMPLETENESS_ARRAYS[0] in arrays:
@@ -140,38 +142,32 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
         values = arrays.get("features_values", np.empty((0, 0)))
         expected["features_values"] = (single, (images, values.shape[-1] if values.ndim else 0))
     if "feature_weights" in arrays:
-        columns = arrays["feature_weights"].shape[-1] if arrays["feature_weights"].ndim else 0
+        columns = max(0, arrays["feature_weights"].shape[-1] - 1) if arrays["feature_weights"].ndim else 0
         expected |= {
-            "feature_weights": (single, (labels, columns)),
-            "feature_bias": (single, (labels,)),
-            "feature_center": (single, (columns,)),
+            "feature_weights": (single, (labels, columns + 1)),
+            "feature_gains": (single, (2, labels)),
+            "feature_axes": (single, (min(columns, DIRECTIONS), columns + 1)),
+            "feature_label_axes": (single, (min(labels, DIRECTIONS), labels)),
             "feature_leverages": (single, (images,)),
-            "feature_factors": (single, (8,)),
+            "feature_factors": (single, (9,)),
             "feature_logits": (single, (_rows(arrays, "feature_logits"), columns + 1)),
             "feature_folds": (whole, (images,)),
         }
-        for kind in ("confidence_both_", "confidence_features_"):
-            if any(name.startswith(kind) for name in arrays):
-                knots = max(1, _rows(arrays, f"{kind}shares"))
-                expected |= {
-                    f"{kind}shares": (single, (knots,)),
-                    f"{kind}values": (single, (knots,)),
-                    f"{kind}temperature": (single, (2,)),
-                }
-    if any(name.startswith("confidence_") for name in arrays):
-        knots = max(1, _rows(arrays, "confidence_shares"))
-        expected |= {
-            "confidence_shares": (single, (knots,)),
-            "confidence_values": (single, (knots,)),
-            "confidence_temperature": (single, (2,)),
-        }
-        if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
-            by_label = _rows(arrays, "confidence_completeness") > 1
+    for kind in _CONFIDENCES if "feature_weights" in arrays else _CONFIDENCES[:1]:
+        if any(name.startswith(kind) for name in arrays):
+            knots = max(1, _rows(arrays, f"{kind}shares"))
             expected |= {
-                "confidence_completeness": (single, (labels if by_label else 1,)),
-                "confidence_correction": (single, (2,)),
-                "confidence_facts": (single, (4,)),
+                f"{kind}shares": (single, (knots,)),
+                f"{kind}values": (single, (knots,)),
+                f"{kind}temperature": (single, (2,)),
             }
+    if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
+        by_label = _rows(arrays, "confidence_completeness") > 1
+        expected |= {
+            "confidence_completeness": (single, (labels if by_label else 1,)),
+            "confidence_correction": (single, (2,)),
+            "confidence_facts": (single, (4,)),
+        }
     return expected
 
 
@@ -226,15 +222,15 @@ def _check_features(arrays: Arrays, images: int) -> None:
         raise ModelError("the array 'feature_leverages' must hold numbers from 0 to below 1")
     if factors.min() < 0 or factors.max() > MAX_SCALE or factors[2] > _MAX_POWER:
         raise ModelError(f"the array 'feature_factors' must hold numbers from 0 to {MAX_SCALE:g}")
-    regressions, rest = divmod(len(arrays["feature_logits"]), max(1, len(arrays["feature_bias"])))
+    regressions, rest = divmod(len(arrays["feature_logits"]), max(1, len(arrays["feature_weights"])))
     folds = arrays["feature_folds"]
     if rest or regressions == 1:
         raise ModelError("the array 'feature_logits' must hold a row per label for each of several regressions")
     if len(folds) and not (folds.min() >= -1 and folds.max() < max(regressions, 1)):
         raise ModelError(f"the array 'feature_folds' must hold numbers from -1 to {max(regressions, 1) - 1}")
-    columns = arrays["feature_weights"].shape[1]
+    columns = arrays["feature_weights"].shape[1] - 1
     if columns != min(given, MAX_COLUMNS):
-        raise ModelError(f"the array 'feature_weights' must have {min(given, MAX_COLUMNS)} columns, got {columns}")
+        raise ModelError(f"the array 'feature_weights' must have {min(given, MAX_COLUMNS)} columns and one more")
 
 
 def _check_calibration(arrays: Arrays, labels: int, kind: str) -> None:
