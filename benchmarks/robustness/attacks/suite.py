@@ -13,10 +13,11 @@ from benchmarks.core.results import Result
 from benchmarks.core.sources import ROOT
 from benchmarks.robustness.attacks.attack import Attack
 from benchmarks.robustness.attacks.kills import KILLS
+from benchmarks.robustness.attacks.metadata import METADATA
 from benchmarks.robustness.attacks.repeated import REPEATED
 
 DOCUMENT = ROOT / "SECURITY.md"
-ALL: dict[str, Attack] = {**KILLS, **REPEATED}
+ALL: dict[str, Attack] = {**KILLS, **METADATA, **REPEATED}
 
 
 @dataclass(frozen=True)
