@@ -12,12 +12,13 @@ from benchmarks.core.report import fill_sections, markdown_table
 from benchmarks.core.results import Result
 from benchmarks.core.sources import ROOT
 from benchmarks.robustness.attacks.attack import Attack
+from benchmarks.robustness.attacks.catalogs import CATALOGS
 from benchmarks.robustness.attacks.kills import KILLS
 from benchmarks.robustness.attacks.metadata import METADATA
 from benchmarks.robustness.attacks.repeated import REPEATED
 
 DOCUMENT = ROOT / "SECURITY.md"
-ALL: dict[str, Attack] = {**KILLS, **METADATA, **REPEATED}
+ALL: dict[str, Attack] = {**KILLS, **METADATA, **CATALOGS, **REPEATED}
 
 
 @dataclass(frozen=True)
