@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from benchmarks.accuracy import ablation, departures
+from benchmarks.accuracy import ablation, components, departures
 from benchmarks.core import readme
 from benchmarks.core.load import LIMIT, OtherProcesses
 from benchmarks.core.parts import chosen_parts, measure_parts
@@ -134,7 +134,10 @@ def report() -> None:
     training.write_text(fill_sections(training.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(f"updated {training} from the stored results")
     context = ablation.DOCUMENT
-    found = {"ablation-summary": ablation.summary(load("ablation"))}
+    found = {
+        "ablation-summary": ablation.summary(load("ablation")),
+        "components-table": components.tables(load("components")),
+    }
     context.write_text(fill_sections(context.read_text(encoding="utf-8"), found), encoding="utf-8")
     print(f"updated {context} from the stored results")
     scale = cost_model.DOCUMENT

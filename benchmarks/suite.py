@@ -10,14 +10,17 @@ from typing import Any
 from benchmarks.accuracy.ablation import ABLATION
 from benchmarks.accuracy.audit import AUDIT
 from benchmarks.accuracy.audit_rivals import AUDIT_RIVALS
+from benchmarks.accuracy.balance import BALANCE
 from benchmarks.accuracy.baselines import BASELINES
 from benchmarks.accuracy.calibration import CALIBRATION
+from benchmarks.accuracy.components import COMPONENTS
 from benchmarks.accuracy.confidence import CONFIDENCE
 from benchmarks.accuracy.context import CONTEXT
 from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
 from benchmarks.accuracy.features import FEATURES
 from benchmarks.accuracy.fold_in import FOLD_IN
 from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
+from benchmarks.accuracy.nearby import NEARBY
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
 from benchmarks.accuracy.presets import ACCURACY
 from benchmarks.accuracy.rules import RULES
@@ -81,11 +84,14 @@ SUITE: dict[str, Benchmark[Any]] = {
         RIVALS_BENCHMARK,
         WEAK_SPOTS,
         SEARCH,
+        COMPONENTS,
+        BALANCE,
         ABLATION,
         VOCABULARIES,
         DEPARTURES_BENCHMARK,
         TUNE,
         FEATURES,
+        NEARBY,
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,

@@ -35,13 +35,13 @@ from vse_ens.train.validation import Validator, hold_out
 DOCUMENT = Path(__file__).parents[2] / "docs" / "context.md"
 _METRICS = ("recall@10", "mrr")
 _ID, _WEIGHTS = "id", "label weights alone"
-# The context towers as changes to the preset, which is the last.
+# The context towers as changes to the preset. `components` measures neighbors.
 _CONTEXT: dict[str, dict[str, Any]] = {
-    "context": {"label_pairs": 0, "label_weights": False},
-    "context + label pairs": {"label_weights": False},
-    "context + label pairs + label weights": {},
+    "context": {"label_pairs": 0, "label_weights": False, "neighbors": False},
+    "context + label pairs": {"label_weights": False, "neighbors": False},
+    "context + label pairs + label weights": {"neighbors": False},
 }
-_PRESET = "context + label pairs + label weights"
+_BOTH = "context + label pairs + label weights"
 _SAMPLERS = ("uniform", "vse-ens")
 
 
@@ -98,11 +98,11 @@ _STEPS = (
         )
         for title, before, after in (
             ("label pairs added", "context", "context + label pairs"),
-            ("label weights added", "context + label pairs", _PRESET),
+            ("label weights added", "context + label pairs", _BOTH),
         )
         for sampler in _SAMPLERS
     ),
-    ("the preset for label weights alone", Cell(_WEIGHTS), Cell(_PRESET, "vse-ens", "softmax")),
+    ("both for label weights alone", Cell(_WEIGHTS), Cell(_BOTH, "vse-ens", "softmax")),
 )
 
 
@@ -157,7 +157,7 @@ def _some_images(data: Annotations, count: int) -> Annotations:
 
 def _rank(cell: Cell, split: Split, seed: int, epochs: int | None) -> dict[str, float]:
     if cell.tower == _WEIGHTS:
-        return _rank_by_weights(split, seed)
+        return rank_by_weights(split, seed)
     config = cell.config().override(seed=seed)
     if epochs is not None:
         config = config.override(epochs=epochs, patience=epochs)
@@ -165,7 +165,7 @@ def _rank(cell: Cell, split: Split, seed: int, epochs: int | None) -> dict[str, 
     return {name: found[name] for name in (*_METRICS, "seconds", "epochs")}
 
 
-def _rank_by_weights(split: Split, seed: int) -> dict[str, float]:
+def rank_by_weights(split: Split, seed: int) -> dict[str, float]:
     """Rank by the label weights that the preset learns, without a tower."""
     with Workers() as workers:
         pool = LocalPool(workers)

@@ -23,13 +23,13 @@ ImageList = Annotated[
 
 def _convert(path: Path, out: Path, read: Callable[..., Annotations], console: Console) -> None:
     """Read a data set, write its pairs and print a summary; ``read`` reports the bytes read so far and in total."""
-    from vse_ens.data.io.write import check_suffix, write_pairs
+    from vse_ens.data.io.write import check_suffix, write_parquet
 
     check_suffix(out, ".parquet")
     with ReadingProgress(console, path, "MB", 1_000_000) as read_progress:
         data = read(progress=read_progress)
-    with console.progress(f"writing {out}", data.pairs, "pairs") as progress:
-        write_pairs(out, data, progress)
+    with console.status(f"writing {out}"):
+        write_parquet({out: data})
     summary = data.summary()
     console.result({"file": str(out), **summary_json(summary)}, facts([("file", str(out)), *summary.rows()]))
     console.finish(f"{data.pairs:,} pairs are in {out}.", "train", out, "--out", "model")

@@ -3,19 +3,22 @@
     vse reproduce --iaprtc12 PAIRS --out reproduction
     python -m benchmarks.core.paper_numbers reproduction/report.json
 
-The report is kept in benchmarks/results/reproduction.json. Without an argument the document is written from there.
+The report is kept in benchmarks/results/reproduction.json. Without an argument its verdicts are computed again by the
+rules as they are now, and the document is written from there.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.core.markdown import blocks_markdown, table_markdown
 from benchmarks.core.report import fill_sections
 from benchmarks.core.results import FOLDER
+from benchmarks.paper.findings import findings_of
 from benchmarks.paper.page import reproduction_page
 from benchmarks.paper.statements import statement_table
 
@@ -35,12 +38,13 @@ def filled(text: str) -> str:
 
 
 def main() -> None:
-    """Store the report given as argument, if any, and write the document."""
-    if len(sys.argv) > 1:
-        report = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-        for described in report["data_sets"].values():
-            described["path"] = described["path"] and Path(described["path"]).name
-        STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    """Store the report given as argument or the stored one, judged again, and write the document."""
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else STORED
+    report = json.loads(source.read_text(encoding="utf-8"))
+    for described in report["data_sets"].values():
+        described["path"] = described["path"] and Path(described["path"]).name
+    report["verdicts"] = [asdict(finding) for finding in findings_of(report)]
+    STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     DOCUMENT.write_text(filled(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -7,29 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student_t
 
+from benchmarks.paper.judge import Estimate
 from benchmarks.paper.training import METRICS
 
 Floats = NDArray[np.float64]
-_NORMAL = 1.96
-
-
-class Estimate(NamedTuple):
-    """A mean with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def of_seeds(cls, values: Sequence[float]) -> Estimate:
-        """Return the mean over seeds with Student's interval, which a single seed does not have."""
-        mean = float(np.mean(values))
-        if len(values) < 2:
-            return cls(mean, -np.inf, np.inf)
-        half = float(student_t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
-        return cls(mean, mean - half, mean + half)
 
 
 def image_values(metric: str, ranks: NDArray[np.int64], labels: int) -> Floats:
@@ -54,7 +36,7 @@ def differences(
 ) -> dict[str, Estimate] | None:
     """Return how much better a model is than another, metric by metric, on the same images with the same seeds.
 
-    None if one of the trainings has diverged.
+    A seed also draws the split, which both models share. None if one of the trainings has diverged.
     """
     if not all(run["ranks"] for run in (*runs, *others)):
         return None
@@ -81,12 +63,10 @@ class _Seed(NamedTuple):
 
 def _estimate(seeds: Sequence[_Seed]) -> Estimate:
     """Return the mean over seeds; the standard error has a part of the images and a part of the seeds."""
-    mean = float(np.mean([seed.mean for seed in seeds]))
+    means = [seed.mean for seed in seeds]
     if not all(len(seed.values) > 1 for seed in seeds):
-        return Estimate(mean, mean, mean)
+        return Estimate(float(np.mean(means)), float(np.mean(means)), float(np.mean(means)))
+    # Every split holds out a label of the same images: the mean over seeds of an image leaves the choice of images.
     per_image = np.mean([seed.values for seed in seeds], axis=0)
-    variance = per_image.var(ddof=1) / len(per_image)
-    if len(seeds) > 1:
-        variance += np.var([seed.mean for seed in seeds], ddof=1) / len(seeds)
-    half = _NORMAL * float(np.sqrt(variance))
-    return Estimate(mean, mean - half, mean + half)
+    variance = float(per_image.var(ddof=1)) / len(per_image)
+    return Estimate.of_sample(means, [variance] * len(seeds), [len(per_image)] * len(seeds))

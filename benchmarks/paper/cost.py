@@ -33,7 +33,7 @@ _SAMPLERS = {
     "naive": (sampler_config("naive"), 400),
 }
 # All samplers start from the same partly trained model, because the length of WARP's search depends on the model.
-_START = preset("opt-auc").override(epochs=20, label_bias=False)
+_START = preset("opt-auc").override(label_bias=False)
 _REPEATS = 5
 _LABELS_PER_IMAGE = 6
 
@@ -46,6 +46,8 @@ class Grid:
     labels: Sequence[int]
     at_dimensions: int = 100
     at_labels: int = 1_000
+    pairs: Sequence[int] = ()
+    """Numbers of pairs over which an iteration of VSE-ens is timed, at the fixed k and |A|."""
 
     def points(self) -> list[tuple[int, int]]:
         """Return the distinct (k, |A|) pairs."""
@@ -64,6 +66,13 @@ def measure_costs(grid: Grid, on_step: Callable[[str], None]) -> list[dict[str, 
             sized = config.override(dimensions=dimensions, epochs=1)
             cost = _cost(sized, _sample_images(data, max_draws), start)
             costs.append({"sampler": sampler, "dimensions": dimensions, "labels": labels, **cost})
+    for pairs in grid.pairs:
+        on_step(f"{pairs:,} pairs")
+        images = pairs // _LABELS_PER_IMAGE
+        data = stand_in(Shape(images, grid.at_labels, (_LABELS_PER_IMAGE - 1) * images, images))
+        sized = paper_config("vse-ens").override(dimensions=grid.at_dimensions, epochs=1)
+        cost = _cost(sized, data, _start_arrays(data, grid.at_dimensions, epochs=2))
+        costs.append({"sampler": "vse-ens", "pairs": data.pairs, **cost})
     return costs
 
 
@@ -98,6 +107,21 @@ def relative_growth(costs: Sequence[dict[str, Any]], sampler: str, to: str, of: 
     return Exponent.fitted([(x, first / second) for (x, first), (_, second) in both])
 
 
+def growth_in_pairs(costs: Sequence[dict[str, Any]]) -> Exponent:
+    """Return the exponent of the CPU time of an iteration of VSE-ens, which has as many steps as there are pairs."""
+    return Exponent.fitted([(one["pairs"], one["nanoseconds"] * one["pairs"]) for one in costs if "pairs" in one])
+
+
+def warp_growth(costs: Sequence[dict[str, Any]]) -> tuple[Exponent, list[float]]:
+    """Return the exponent of WARP's cost in tries times dimensions, and its nanoseconds per try and dimension."""
+    work = [
+        (one["tries"] * one["dimensions"], one["nanoseconds"])
+        for one in costs
+        if one["sampler"] == "warp" and "pairs" not in one
+    ]
+    return Exponent.fitted(work), [nanoseconds / product for product, nanoseconds in work]
+
+
 def series(costs: Sequence[dict[str, Any]], sampler: str, of: str, grid: Grid) -> list[tuple[float, float]]:
     """Return cost over ``dimensions`` at the grid's fixed |A|, or over ``labels`` at its fixed k."""
     other, value = ("labels", grid.at_labels) if of == "dimensions" else ("dimensions", grid.at_dimensions)
@@ -105,7 +129,7 @@ def series(costs: Sequence[dict[str, Any]], sampler: str, of: str, grid: Grid) -
     return sorted(
         (one[of], one["nanoseconds"])
         for one in costs
-        if one["sampler"] == sampler and one[other] == value and one[of] in axis
+        if "pairs" not in one and one["sampler"] == sampler and one[other] == value and one[of] in axis
     )
 
 
@@ -116,9 +140,9 @@ def _data(labels: int) -> Annotations:
     return stand_in(shape)
 
 
-def _start_arrays(data: Annotations, dimensions: int) -> Mapping[str, NDArray[Any]]:
+def _start_arrays(data: Annotations, dimensions: int, epochs: int = 20) -> Mapping[str, NDArray[Any]]:
     """Return the arrays of a partly trained model."""
-    trainer = Trainer(_START.override(dimensions=dimensions), data)
+    trainer = Trainer(_START.override(dimensions=dimensions, epochs=epochs), data)
     for _ in trainer.epochs():
         pass
     arrays, _ = trainer.state()

@@ -7,12 +7,13 @@ from typing import Any
 
 from benchmarks.core.markdown import Bullets
 from benchmarks.paper import page_results, page_sampling
+from benchmarks.paper.judge import AGREES, CONTRADICTS, UNDECIDED, Outcome
 from benchmarks.paper.numbers import (
     ITERATIONS,
     MODELS,
     PAPER,
 )
-from vse_ens.report.html import Block, Code, Details, Facts, Note, Page, Paragraph, Section
+from vse_ens.report.html import Block, Code, Facts, Note, Page, Paragraph, Section
 from vse_ens.report.tables import Cell, Table
 
 Document = dict[str, Any]
@@ -52,37 +53,33 @@ def _findings(document: Document) -> Iterator[Block]:
             "that shows how the methods scale, and nothing about accuracy on the real data.",
             "warning",
         )
-    decided = [one for one in document["verdicts"] if not _on_stand_in(document, one)]
-    counts = {outcome: sum(one["outcome"] == outcome for one in decided) for outcome in _OUTCOMES}
+    counted = counts(document["verdicts"])
     yield Paragraph(
-        "Of the statements that could be tested on real data or on the paper's own numbers, "
-        + ", ".join(f"{counts[outcome]} {text}" for outcome, text in _OUTCOMES.items())
-        + ". Results on stand-ins are listed apart."
+        f"{sum(counted.values())} statements were tested: "
+        + ", ".join(f"{counted[outcome]} {text}" for outcome, text in _OUTCOMES.items())
+        + ". Each stands once for a data set or model. The settings it was tested with are below it; those of the "
+        "paper's protocol decide, and only if they say the same."
     )
-    columns = ("statement", "verdict")
-    if decided:
-        yield Table("Verdicts on the paper.", columns, [_finding_row(one) for one in decided])
-    others = [one for one in document["verdicts"] if _on_stand_in(document, one)]
-    if others:
-        rows = [_finding_row(one) for one in others]
-        yield Details("Results on stand-ins, which decide nothing about the paper's data", Table("", columns, rows))
+    rows: list[Sequence[Any]] = []
+    for one in document["verdicts"]:
+        outcome = Cell(one["outcome"], best=one["outcome"] == AGREES, note=one["evidence"])
+        rows.append((Cell(one["statement"], note=one["source"]), outcome))
+        for group in one.get("groups") or ():
+            mark = "" if group["decides"] else "for comparison: "
+            rows.append((f"– {mark}{group['name']}", Cell(group["outcome"], note=group["evidence"])))
+    yield Table("Verdicts on the paper.", ("statement", "verdict"), rows)
 
 
-_OUTCOMES = {
-    "agrees": "agree",
-    "contradicts": "are contradicted",
-    "cannot be decided here": "cannot be decided here",
+_OUTCOMES: dict[Outcome, str] = {
+    AGREES: "agree",
+    CONTRADICTS: "are contradicted",
+    UNDECIDED: "cannot be decided here",
 }
 
 
-def _on_stand_in(document: Document, finding: dict[str, Any]) -> bool:
-    name = finding["data_set"]
-    return name is not None and bool(document["data_sets"][name]["generated"])
-
-
-def _finding_row(finding: dict[str, Any]) -> Sequence[Any]:
-    outcome = Cell(finding["outcome"], best=finding["outcome"] == "agrees", note=finding["evidence"])
-    return Cell(finding["statement"], note=finding["source"]), outcome
+def counts(verdicts: Sequence[dict[str, Any]]) -> dict[Outcome, int]:
+    """Return the number of statements with each outcome."""
+    return {outcome: sum(one["outcome"] == outcome for one in verdicts) for outcome in _OUTCOMES}
 
 
 def _method(document: Document) -> Iterator[Block]:

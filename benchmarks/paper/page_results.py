@@ -8,12 +8,7 @@ from typing import Any
 from benchmarks.core.markdown import Bullets
 from benchmarks.paper.cost import Exponent, Grid, growth, series
 from benchmarks.paper.data_sets import COUNTS, KNOWN_DIFFERENCES, marked_titles
-from benchmarks.paper.findings import (
-    GROUPS,
-    groups_of,
-    seconds_of,
-    speed_ratio,
-)
+from benchmarks.paper.findings import GROUPS, groups_of
 from benchmarks.paper.numbers import (
     DATA_SETS,
     ITERATIONS,
@@ -24,6 +19,7 @@ from benchmarks.paper.numbers import (
     number,
     printed,
 )
+from benchmarks.paper.rules_time import seconds_of, speed_ratio
 from benchmarks.paper.tuning import TUNING_METRIC, best_candidate, is_at_edge, literal_share
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import Block, Paragraph

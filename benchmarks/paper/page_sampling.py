@@ -7,15 +7,11 @@ from typing import Any
 
 from benchmarks.paper.data_sets import marked_titles
 from benchmarks.paper.equivalence import SAMPLERS
-from benchmarks.paper.findings import (
-    level_of,
-    tries_per_step,
-    tries_per_violation,
-)
 from benchmarks.paper.numbers import (
     PAPER,
     number,
 )
+from benchmarks.paper.rules_time import level_of, tries_per_step, tries_per_violation
 from vse_ens.report.charts import LineChart, Series
 from vse_ens.report.html import Block, Paragraph
 from vse_ens.report.tables import Cell, Column, Table

@@ -27,7 +27,7 @@ from benchmarks.core.models import random_embeddings, save_random_model
 from benchmarks.service.slow_connection import delayed
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.feedback.verdicts import Feedback
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS, Calibration, Curve, Temperature
 from vse_ens.model.model import Model
 from vse_ens.model.weights import LabelWeights
 
@@ -125,7 +125,7 @@ def _model(data: Annotations) -> Model:
 
 def _calibration() -> Calibration:
     knots = np.linspace(0.0, 1.0, 32, dtype=np.float32)
-    return Calibration(Temperature(1.0, 0.0), knots, knots)
+    return Calibration({LABELS: Curve(Temperature(1.0, 0.0), knots, knots)})
 
 
 def _labels(data: Annotations, count: int) -> list[str]:

@@ -23,7 +23,7 @@ from benchmarks.core.data_sets import zipf
 from benchmarks.core.models import random_context_model, save_random_model
 from benchmarks.core.process import call, cpu_seconds
 from benchmarks.service.load_client import run_load
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS, Calibration, Curve, Temperature
 
 _DIMENSIONS = 128
 _TOP = 5
@@ -75,7 +75,7 @@ def _model(path: Path, sizes: Sizes) -> Path:
     """Save a random model of the default preset with calibrated confidences."""
     data = zipf(sizes.images, sizes.labels)
     knots = np.linspace(0.0, 1.0, 32, dtype=np.float32)
-    calibration = Calibration(Temperature(1.0, 0.0), knots, knots)
+    calibration = Calibration({LABELS: Curve(Temperature(1.0, 0.0), knots, knots)})
     return save_random_model(path, random_context_model(data, _DIMENSIONS), data, calibration.arrays())
 
 

@@ -265,8 +265,8 @@ class Annotator(TableRepr):
         more = _with_features(Annotations.of(data), features)
         if not self.__sklearn_is_fitted__():
             return self.fit(more, progress=progress)
-        if more.features is not None and self.model_.features is None:
-            raise ConfigError("the model was trained without features and cannot use new ones; train it again with fit")
+        if self.known_.features is None and (more.features is not None or self.config_.has_features):
+            raise ConfigError("the model has no features of its images; train it again with fit(data, features=...)")
         known = self.known_.joined(more)
         if more.features is None and known.pairs == self.known_.pairs and known.images == self.known_.images:
             return self

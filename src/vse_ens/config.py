@@ -17,18 +17,21 @@ RANK_WEIGHTS = ("harmonic", "mean", "top-n")
 ENGINES = ("fast", "serial")
 POSITIVES = ("by-image", "shuffled", "iid")
 SERIAL_SAMPLERS = ("uniform", "warp", "vse-ens", "naive")
-# Larger values are mistakes: they would exhaust the memory, or never end.
-_LIMITS = {
-    "dimensions": 65_536,
-    "epochs": 1_000_000,
-    "negatives": 65_536,
-    "candidates": 65_536,
-    "label_pairs": 2**31 - 1,
-    "slices": 65_536,
-    "batch": 2**31 - 1,
-    "shards": 65_536,
-    "exchanges": 65_536,
-    "members": 64,
+# The least and the largest value. Larger ones are mistakes: they would exhaust the memory, or never end.
+_INTEGERS = {
+    "dimensions": (1, 65_536),
+    "epochs": (1, 1_000_000),
+    "negatives": (1, 65_536),
+    "candidates": (1, 65_536),
+    "top_n": (1, None),
+    "patience": (1, None),
+    "label_pairs": (-1, 2**31 - 1),
+    "slices": (0, 65_536),
+    "batch": (0, 2**31 - 1),
+    "shards": (1, 65_536),
+    "exchanges": (0, 65_536),
+    "members": (1, 64),
+    "seed": (0, 2**64 - 1),
 }
 METRICS = ("recall@5", "recall@10", "map", "auc", "overall")
 
@@ -132,29 +135,12 @@ class Config:
         ):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
-        for name, least in (
-            ("dimensions", 1),
-            ("epochs", 1),
-            ("negatives", 1),
-            ("candidates", 1),
-            ("top_n", 1),
-            ("patience", 1),
-            ("label_pairs", -1),
-            ("slices", 0),
-            ("batch", 0),
-            ("shards", 1),
-            ("exchanges", 0),
-            ("members", 1),
-            ("seed", 0),
-        ):
+        for name, (least, most) in _INTEGERS.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
-        for name, most in _LIMITS.items():
-            if getattr(self, name) > most:
-                raise ConfigError(f"{name} must be at most {most:,}, got {getattr(self, name)!r}")
-        if self.seed >= 2**64:
-            raise ConfigError(f"seed must be an integer below 2**64, got {self.seed}")
+            if most is not None and value > most:
+                raise ConfigError(f"{name} must be at most {most:,}, got {value!r}")
         for name in ("label_bias", "label_weights", "neighbors", "redraw_positives", "warp_cap", "validate", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")

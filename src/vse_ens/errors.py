@@ -4,7 +4,11 @@ A message is one sentence that names the file, line, column, option or id at fau
 prints the message; a traceback means a bug.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 
 class VseError(Exception):
@@ -45,6 +49,14 @@ class InsufficientMemoryError(VseError, MemoryError):
 
 class MissingPartError(VseError, ImportError):
     """An optional dependency is not installed; the message says how to install it."""
+
+
+def optional_library(module: str, missing: str, extra: str) -> Any:
+    """Import a module of an optional dependency, which is in an ``extra``; ``missing`` says what needs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPartError(f"{missing}: pip install 'vse-ens[{extra}]'") from error
 
 
 class UnknownIdError(VseError, KeyError):

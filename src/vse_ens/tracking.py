@@ -8,12 +8,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from vse_ens.config import Config
-from vse_ens.errors import ConfigError, MissingPartError
+from vse_ens.errors import ConfigError, MissingPartError, optional_library
 from vse_ens.train.callbacks import Callback, FittedModel
 
 _log = logging.getLogger(__name__)
@@ -49,6 +48,11 @@ class Tracker(Callback):
     def finish(self, failed: bool) -> None:
         """End the run."""
         raise NotImplementedError
+
+    def library(self, module: str) -> Any:
+        """Import a module of the service's library, which the extra of the same name installs."""
+        extra = module.partition(".")[0]
+        return optional_library(module, f"{self.title} is not installed; install it with", extra)
 
     # --- the protocol of callbacks ---
 
@@ -107,14 +111,6 @@ def _saved(save: Callable[[Path], None]) -> Iterator[Path]:
         yield path
 
 
-def load_library(module: str, extra: str, title: str) -> Any:
-    """Import an optional library."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingPartError(f"{title} is not installed; install it with: pip install 'vse-ens[{extra}]'") from error
-
-
 def _sentence(error: Exception) -> str:
     """Return the first sentence of an error of another library, in one line."""
     text = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
@@ -147,8 +143,8 @@ class MlflowTracker(Tracker):
 
     def start(self, parameters: Mapping[str, Any]) -> None:
         """Start a run with all settings and the size of the data."""
-        tracking = load_library("mlflow.tracking", "mlflow", self.title)
-        entities = load_library("mlflow.entities", "mlflow", self.title)
+        tracking = self.library("mlflow.tracking")
+        entities = self.library("mlflow.entities")
         # A new database logs every one of its migrations.
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -199,10 +195,10 @@ class TensorBoardTracker(Tracker):
 
     def start(self, parameters: Mapping[str, Any]) -> None:
         """Start an event file with all settings and the size of the data."""
-        writers = load_library("tensorboard.summary.writer.event_file_writer", "tensorboard", self.title)
-        hparams = load_library("tensorboard.plugins.hparams.summary_v2", "tensorboard", self.title)
-        self._event = load_library("tensorboard.compat.proto.event_pb2", "tensorboard", self.title).Event
-        self._summary = load_library("tensorboard.compat.proto.summary_pb2", "tensorboard", self.title).Summary
+        writers = self.library("tensorboard.summary.writer.event_file_writer")
+        hparams = self.library("tensorboard.plugins.hparams.summary_v2")
+        self._event = self.library("tensorboard.compat.proto.event_pb2").Event
+        self._summary = self.library("tensorboard.compat.proto.summary_pb2").Summary
         self._writer = writers.EventFileWriter(str(self.folder))
         self._add(hparams.hparams_pb(dict(parameters)), 0)
 
@@ -249,7 +245,7 @@ class WandbTracker(Tracker):
 
     def start(self, parameters: Mapping[str, Any]) -> None:
         """Start a run with all settings and the size of the data."""
-        self._wandb = load_library("wandb", "wandb", self.title)
+        self._wandb = self.library("wandb")
         # Not its console capture, which would take over standard output, and no code or state of a repository.
         settings = {"silent": True, "console": "off", "disable_git": True, "save_code": False}
         self._run = self._wandb.init(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,12 @@ import numpy as np
 import pytest
 from benchmarks.accuracy import (
     ablation,
+    balance,
+    components,
     context,
     departures,
     label_weights,
+    nearby,
     partial_fit,
     sensitivity,
     tuning,
@@ -23,7 +28,9 @@ from benchmarks.core.results import Result, load
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
+from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.presets import configure
+from vse_ens.streams import Streams
 
 
 @pytest.fixture
@@ -57,7 +64,7 @@ def test_ablation_cells_are_distinct_and_never_stop_early() -> None:
     assert len(set(configs.values())) == len(configs) == 4 + 7 + 4
     preset = configure("context")
     whole = configs[ablation.Cell("context + label pairs + label weights", "vse-ens", "softmax")]
-    assert whole == preset.override(patience=preset.epochs)
+    assert whole == preset.override(patience=preset.epochs, neighbors=False)
     assert all(config.validate and config.refit and config.patience == config.epochs for config in configs.values())
 
 
@@ -106,6 +113,65 @@ def test_ablation_is_summarized_by_what_the_seeds_tell() -> None:
         "0.000); no\n  difference on same."
     )
     assert ablation.summary(None) == "Not measured yet: `python -m benchmarks ablation`."
+
+
+def test_components_rank_alone_and_together(tiny: Annotations) -> None:
+    found = components.rank_all(tiny.leave_one_out(seed=1), seed=0, epochs=1)
+    assert list(found) == ["label weights alone", "neighbors alone", *components._TRAINED]
+    assert all(0.1 < metrics["recall@10"] <= 1.0 for metrics in found.values()), "chance is below 0.2, of 60 labels"
+    assert found["neighbors alone"]["mrr"] > 1.5 * found_by_frequency(tiny)
+    runs = [found, {name: {metric: value + 0.1 for metric, value in one.items()} for name, one in found.items()}]
+    raw = {"parts": {f"seed {seed} on corel5k": {"raw": one} for seed, one in enumerate(runs)}}
+    table, _ = components.score(raw).tables
+    assert table.columns == ("recall@10", "corel5k")
+    shown = {row[0]: row[1] for row in table.rows}
+    assert all(cell.endswith(" ± 0.0500") for cell in shown.values())
+    means = {name: float(cell.split()[0].strip("*")) for name, cell in shown.items()}
+    assert means == pytest.approx({name: metrics["recall@10"] + 0.05 for name, metrics in found.items()}, abs=1e-4)
+    best = max(means.values())
+    assert all(means[name] == best for name, cell in shown.items() if cell.startswith("**"))
+
+
+def test_balance_is_shown_by_value_and_data_set(tiny: Annotations) -> None:
+    split = tiny.leave_one_out(seed=1)
+    none, much = (balance.rank(split, 0, value, epochs=1) for value in (0.0, 2.0))
+    assert much["rare labels: mrr"] > none["rare labels: mrr"]
+    assert much["mrr"] < none["mrr"]
+    stored = {"raw": {"balances": [none, much]}}
+    means, sets = balance.score({"parts": {"seed 0 on a": stored, "seed 0 on b": stored}}).tables
+    assert [row[0] for row in means.rows] == ["0", "2"]
+    assert float(means.rows[1][2]) == pytest.approx(much["mrr"], abs=1e-4)
+    assert sets.columns == ("balance", "a", "b")
+    assert sets.rows[0][1] == f"{none['recall@10']:.3f} / {none['rare labels: recall@10']:.3f}"
+
+
+def test_folders_and_dates_help_photos_without_labels(tmp_path: Path) -> None:
+    pairs, texts = tmp_path / "pairs.tsv", tmp_path / "texts.tar.gz"
+    kinds = (("sea", "sand", "boat"), ("tree", "moss", "bird"), ("car", "road", "shop"))
+    with pairs.open("w") as rows, tarfile.open(texts, "w:gz") as archive:
+        for number in range(240):
+            image, kind = f"{number // 120:02}/{number}", kinds[number // 10 % 3]
+            rows.writelines(f"{image}\t{label}\n" for at, label in enumerate(kind) if at != number % 4)
+            text = f"<DOCNO>annotations/{image}.eng</DOCNO><DATE>{number // 10} May 2003</DATE>".encode()
+            entry = tarfile.TarInfo(f"{image}.eng")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    raw = nearby.run(str(pairs), str(texts), nearby.SCATTERED, None, epochs=2)
+    assert raw["nearby"]["recall@10"] == raw["labels"]["recall@10"] == 1  # there are nine labels
+    assert raw["nearby"]["mrr"] > raw["labels"]["mrr"] + 0.3
+    assert raw["hidden"] == pytest.approx(0.4 * 240, abs=25)
+    [table] = nearby.score(through_json({"parts": {"scattered": {"raw": raw}}})).tables
+    assert [row[:2] for row in table.rows] == [("scattered", "labels alone"), ("scattered", "--nearby")]
+    rows_of_20 = nearby._hidden([f"00/{number}" for number in range(400)], nearby.IN_ROWS, Streams(0))
+    assert (rows_of_20.reshape(-1, 20).any(axis=1) == rows_of_20.reshape(-1, 20).all(axis=1)).all()
+
+
+def found_by_frequency(data: Annotations) -> float:
+    """Return the MRR of the same labels for all images."""
+    split = data.leave_one_out(seed=1)
+    frequencies = split.train.images_per_label.astype(np.float32)
+    found: float = mean_metrics(lambda images: np.tile(frequencies, (len(images), 1)), *split)["mrr"]
+    return found
 
 
 def test_vocabularies_compare_at_equal_epochs_and_time() -> None:
@@ -199,10 +265,12 @@ def test_departures_of_the_page_are_those_stored() -> None:
     assert fill_sections(text, {"departures": table}) == text, "run: python -m benchmarks report"
 
 
-def test_the_summary_of_the_ablation_is_the_one_stored() -> None:
+def test_the_context_page_shows_the_stored_results() -> None:
     text = ablation.DOCUMENT.read_text(encoding="utf-8")
     summary = ablation.summary(load("ablation"))
     assert fill_sections(text, {"ablation-summary": summary}) == text, "run: python -m benchmarks report"
+    tables = components.tables(load("components"))
+    assert fill_sections(text, {"components-table": tables}) == text, "run: python -m benchmarks report"
 
 
 def test_departures_that_are_not_measured_say_so() -> None:

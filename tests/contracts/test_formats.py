@@ -46,7 +46,6 @@ FORMATS: dict[str, tuple[Callable[[Path, Table], Path], Table]] = {
     "lightroom": (made.lightroom, TREE),
     "digikam": (made.digikam, TREE),
     "darktable": (made.darktable, TREE),
-    "imagefolder": (made.imagefolder, made.IMAGES),
     "txt-tags": (txt_tags, FLAT),
     "folders": (class_folders, {"sand/b.jpg": ["sand"], "sea/a.jpg": ["sea"]}),
     "photos": (photos, FLAT),

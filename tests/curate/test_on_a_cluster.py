@@ -1,21 +1,16 @@
-"""Evaluation, calibration and suggestions for all images on a real Ray cluster: the bytes of one process."""
+"""Evaluation and suggestions for all images on a real Ray cluster: the bytes of one process."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.evaluate.test_rank import same
-from tests.support.random_models import random_case
-from tests.support.saved_models import held_out, one_held_out, random_annotator, saved_annotator
+from tests.support.saved_models import held_out, random_annotator, saved_annotator
 from vse_ens.curate import suggest_remote
 from vse_ens.errors import ModelError
-from vse_ens.evaluate import calibrate as calibrate_module
-from vse_ens.evaluate.calibrate import calibrate
-from vse_ens.run.pool import open_pool
 
 pytestmark = [
     pytest.mark.cluster,
@@ -43,18 +38,6 @@ def test_rankings_are_the_same_bytes(by_labels: bool, tmp_path: Path) -> None:
     test, known = held_out(model.known_), model.known_ if by_labels else None
     expected = model.rankings(test, known=known, memory=30_000)
     assert same(model.rankings(test, known=known, memory=30_000, cluster="ray"), expected)
-
-
-def test_a_calibration_is_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, known = random_case("context with sparse weights", images=1_000)
-    split = one_held_out(known)
-    monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 50 * 40)
-
-    def learnt(**where: Any) -> dict[str, bytes]:
-        return {name: array.tobytes() for name, array in calibrate(case, split, **where).arrays().items()}
-
-    with open_pool("ray", None, 2) as pool:
-        assert learnt(pool=pool) == learnt()
 
 
 def test_a_model_that_workers_cannot_open_is_a_sentence(tmp_path: Path) -> None:

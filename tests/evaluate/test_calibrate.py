@@ -16,14 +16,14 @@ from vse_ens.evaluate.calibrate import (
     bin_rates,
     calibrate,
     confidence_from_rate,
-    fit_calibration,
+    fit_curve,
     fit_temperature,
     mask_known,
     top_outcomes,
 )
 from vse_ens.evaluate.reliability import binned_calibration_error, reliability
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS, Calibration, Temperature
 from vse_ens.model.embeddings import Embeddings, Floats
 from vse_ens.model.model import Model
 from vse_ens.streams import Streams
@@ -46,7 +46,7 @@ def learnt(scores: Floats, targets: NDArray[np.int64], temperature: float, block
         top_outcomes(scores[rows], np.ones(len(rows), np.int64), targets[rows], heat)
         for rows in np.array_split(np.arange(len(scores)), blocks)
     ]
-    return fit_calibration(heat, *map(np.concatenate, zip(*gathered, strict=True)))
+    return Calibration({LABELS: fit_curve(heat, *map(np.concatenate, zip(*gathered, strict=True)))})
 
 
 def confidences(calibration: Calibration, scores: Floats, counts: NDArray[np.integer] | None = None) -> Floats:
@@ -128,26 +128,24 @@ def test_bins_worked_by_hand() -> None:
 
 def test_the_function_of_one_bin_worked_by_hand() -> None:
     # The rate is (2 + 0.25 / 1.25) / 5 = 0.44: a confidence of 0.72, half-way to 1; at a share of 1, half-way again.
-    made = fit_calibration(
-        Temperature(1.0, 0.0), np.array([0.1, 0.2, 0.3, 0.4], np.float32), np.array([0, 1, 0, 1], bool)
-    )
+    made = fit_curve(Temperature(1.0, 0.0), np.array([0.1, 0.2, 0.3, 0.4], np.float32), np.array([0, 1, 0, 1], bool))
     assert made.shares == pytest.approx([0, 0.25, 1])
     assert made.values == pytest.approx([0, 0.72, 0.86])
     # A small rate grows in proportion to the share.
-    made = fit_calibration(Temperature(1.0, 0.0), np.full(4, 0.9, np.float32), np.array([0, 0, 0, 1], bool))
+    made = fit_curve(Temperature(1.0, 0.0), np.full(4, 0.9, np.float32), np.array([0, 0, 0, 1], bool))
     rate = (1 + 0.9 / 1.9) / 5
     assert made.values == pytest.approx([0, rate / (1 - rate), rate / (1 - rate) / 0.9])
 
 
 def test_the_function_rises_from_nothing_within_0_and_1() -> None:
-    calibration = learnt(*drawn(1.0, 2_000), 1.0)
-    for array in (calibration.shares, calibration.values):
+    _, shares, values = learnt(*drawn(1.0, 2_000), 1.0).curves[LABELS]
+    for array in (shares, values):
         assert array.dtype == np.float32
         assert array[0] == 0
         assert array[-1] <= 1
-    assert (np.diff(calibration.shares) > 0).all()
-    assert (np.diff(calibration.values) > 0).all()
-    assert 10 < len(calibration.shares) < 60
+    assert (np.diff(shares) > 0).all()
+    assert (np.diff(values) > 0).all()
+    assert 10 < len(shares) < 60
 
 
 def minimax(values: NDArray[np.float64], weights: NDArray[np.float64]) -> list[float]:
@@ -168,16 +166,16 @@ def test_the_map_is_the_nearest_increasing_one(seed: int) -> None:
     numbers = np.random.default_rng(seed)
     shares = numbers.random(600).astype(np.float32)
     hits = numbers.random(600) < numbers.permutation(shares) * shares
-    calibration = fit_calibration(Temperature(1.0, 0.0), shares, hits)
+    curve = fit_curve(Temperature(1.0, 0.0), shares, hits)
     means, rates, counts = bin_rates(shares, hits)
     levels = np.array(minimax(rates, counts))
     knots, starts = np.unique(levels.round(12), return_index=True)
     assert 3 < len(knots) < len(rates)
     # Between 0 and the last knot, which extends the function to a share of 1.
-    assert calibration.values[1:-1] == pytest.approx(confidence_from_rate(knots), rel=1e-6)
+    assert curve.values[1:-1] == pytest.approx(confidence_from_rate(knots), rel=1e-6)
     for level, some in zip(knots, np.split(np.arange(len(rates)), starts[1:]), strict=True):
         assert np.average(rates[some], weights=counts[some]) == pytest.approx(level)
-    assert calibration.shares[1:-1] == pytest.approx(
+    assert curve.shares[1:-1] == pytest.approx(
         [np.average(means[some], weights=counts[some]) for some in np.split(np.arange(len(rates)), starts[1:])],
         rel=1e-6,
     )
@@ -215,7 +213,7 @@ def test_one_image_is_enough_to_go_on(scores: list[list[float]]) -> None:
 def test_shares_too_small_for_a_float_make_no_knot() -> None:
     scores = np.tile(np.array([0.0, 1.0, 200.0], np.float32), (30, 1))
     calibration = learnt(scores, np.arange(30) % 3, 1.0)
-    assert (np.diff(calibration.shares) > 0).all()
+    assert (np.diff(calibration.curves[LABELS].shares) > 0).all()
     assert confidences(calibration, scores)[0] == pytest.approx([0, 0, 1 / 2], abs=0.03)
 
 

@@ -9,33 +9,13 @@ from tests.support.random_models import random_case
 from tests.support.saved_models import KINDS, one_held_out
 from vse_ens.data.annotations import Split
 from vse_ens.evaluate import calibrate as calibrate_module
-from vse_ens.evaluate.calibrate import FACTORY, HeldOutScoreTask, calibrate, expected_shares, mask_known
+from vse_ens.evaluate.calibrate import calibrate, expected_shares, mask_known
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.model import Model
-from vse_ens.run.pool import LocalPool, Payload, Pool, resolve
-from vse_ens.run.threads import Workers
 
 
-class Frozen(LocalPool):
-    """Gives out what it gives as a cluster does: nobody may write to it. Counts the tasks."""
-
-    tasks = 0
-
-    def map(self, factory: str, settings: Payload, tasks: Any) -> Any:
-        self.tasks = len(tasks)
-        copies = {name: _frozen(array) for name, array in settings["arrays"].items()}
-        blocks = [{"blocks": [{k: _frozen(a) for k, a in b.items()} for b in task["blocks"]]} for task in tasks]
-        return super().map(factory, {**settings, "arrays": copies}, blocks)
-
-
-def _frozen(array: Any) -> Any:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
-
-
-def bytes_of(model: Model, split: Split, features: Any = None, pool: Pool | None = None) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in calibrate(model, split, features, pool).arrays().items()}
+def bytes_of(model: Model, split: Split, features: Any = None) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in calibrate(model, split, features).arrays().items()}
 
 
 def test_expected_shares_are_means_over_what_may_be_held_out() -> None:
@@ -57,20 +37,15 @@ def test_known_labels_are_taken_out() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pool_calibrates_to_the_same_bytes_in_any_tasks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_do_not_change_a_byte(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, known = random_case(kind, images=600)
     split = one_held_out(known)
-    monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 50 * 40)
     expected = bytes_of(model, split)
-    for workers, blocks in ((1, 1), (2, 4), (3, 100)):
-        monkeypatch.setattr(calibrate_module, "_TASK_BLOCKS", blocks)
-        with Workers(workers) as team:
-            pool = Frozen(team)
-            assert bytes_of(model, split, pool=pool) == expected
-            assert pool.tasks == -(-split.test.pairs // (50 * blocks))
+    monkeypatch.setattr(calibrate_module, "_BLOCK_SCORES", 50 * 40)
+    assert bytes_of(model, split) == expected
 
 
-def test_features_stay_with_whoever_calibrates() -> None:
+def test_mapped_features_count() -> None:
     model, known = random_case("id", images=200)
     numbers = np.random.default_rng(0)
     features = numbers.normal(size=(200, 5)).astype(np.float32)
@@ -84,11 +59,4 @@ def test_features_stay_with_whoever_calibrates() -> None:
         )
     )
     split = one_held_out(known)
-    expected = bytes_of(mapped, split, features)
-    assert expected != bytes_of(model, split)
-    with Workers(2) as team:
-        assert bytes_of(mapped, split, features, Frozen(team)) == expected
-
-
-def test_the_task_has_a_dotted_name() -> None:
-    assert resolve(FACTORY) is HeldOutScoreTask
+    assert bytes_of(mapped, split, features) != bytes_of(model, split)

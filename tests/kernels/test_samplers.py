@@ -21,7 +21,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels.arrays import REJECTED, TRIES, Sampling
 from vse_ens.kernels.jit import kernel
 from vse_ens.kernels.rank_table import RankScratch, rank_factors
-from vse_ens.kernels.samplers import accumulate_factors, draw_vse_ens_ahead, fill_vse_ens, label_at_rank
+from vse_ens.kernels.samplers import ImageDraws, accumulate_factors, draw_vse_ens_ahead, fill_vse_ens, label_at_rank
 
 LABELS = 12
 
@@ -134,30 +134,17 @@ def accumulator() -> Any:
 @cache
 def filler() -> Any:
     @kernel
-    def fill(
-        vector: Any,
-        labels: Any,
-        sampling: Any,
-        positives: Any,
-        cumulative: Any,
-        state: Any,
-        counts: Any,
-        drawn: Any,
-        factors: Any,
-    ) -> int:
-        accumulate_factors(vector, sampling, cumulative)
-        return fill_vse_ens(
-            vector.shape[0], vector, cumulative, labels, sampling, positives, state, counts, drawn, factors
-        )
+    def fill(vector: Any, draws: Any, cumulative: Any, drawn: Any, factors: Any) -> int:
+        accumulate_factors(vector, draws.sampling, cumulative)
+        return fill_vse_ens(vector.shape[0], vector, cumulative, draws, drawn, factors)
 
     return fill
 
 
 def fill_with(problem: Problem, image: int, drawn: NDArray[np.int32], counts: NDArray[np.int64]) -> int:
-    cumulative = np.empty(DIMENSIONS + 1, np.float32)
-    vector, positives = problem.vector(image), problem.positives(image)
-    labels, state, factors = problem.tables.labels, random_state(1), np.empty_like(drawn)
-    return int(filler()(vector, labels, problem.sampling, positives, cumulative, state, counts, drawn, factors))
+    cumulative, factors = np.empty(DIMENSIONS + 1, np.float32), np.empty_like(drawn)
+    draws = ImageDraws(problem.tables, problem.sampling, problem.positives(image), random_state(1), counts)
+    return int(filler()(problem.vector(image), draws, cumulative, drawn, factors))
 
 
 def test_many_labels_at_once_are_those_drawn_one_after_another() -> None:
@@ -181,12 +168,10 @@ def test_an_image_with_all_labels_has_none_to_fill() -> None:
 @cache
 def drawer_ahead() -> Any:
     @kernel
-    def draw_visits(
-        vector: Any, labels: Any, sampling: Any, positives: Any, cumulative: Any, state: Any, counts: Any, drawn: Any
-    ) -> None:
-        accumulate_factors(vector, sampling, cumulative)
+    def draw_visits(vector: Any, draws: Any, cumulative: Any, drawn: Any) -> None:
+        accumulate_factors(vector, draws.sampling, cumulative)
         for visit in range(drawn.shape[0]):
-            draw_vse_ens_ahead(DIMENSIONS, vector, cumulative, labels, sampling, positives, state, counts, drawn[visit])
+            draw_vse_ens_ahead(DIMENSIONS, vector, cumulative, draws, drawn[visit])
 
     return draw_visits
 
@@ -195,16 +180,8 @@ def visits_of(problem: Problem, image: int, visits: int, counts: NDArray[np.int6
     """The negatives that the SGD kernel draws when it visits an image: a row per visit."""
     positives, cumulative = problem.positives(image), np.empty(DIMENSIONS + 1, np.float32)
     drawn = np.full((visits, len(positives)), -2, np.int64)
-    drawer_ahead()(
-        problem.vector(image),
-        problem.tables.labels,
-        problem.sampling,
-        positives,
-        cumulative,
-        random_state(1),
-        counts,
-        drawn,
-    )
+    draws = ImageDraws(problem.tables, problem.sampling, positives, random_state(1), counts)
+    drawer_ahead()(problem.vector(image), draws, cumulative, drawn)
     return drawn
 
 

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from tests.support.algorithm1 import Algorithm1, KernelRandom
-from tests.support.compiled import compiled
 from tests.support.drawing import assert_drawn_from, drawn_p_value
 from tests.support.kernel_problems import DIMENSIONS, JIT, annotations, no_counts, random_annotations, random_state
 from vse_ens.config import Config
@@ -30,14 +29,13 @@ from vse_ens.kernels.arrays import (
     Step,
     TrainingArrays,
 )
+from vse_ens.kernels.rank_table import RankScratch
 from vse_ens.kernels.serial import (
     FACTOR,
     NEGATIVE,
     PAIR,
     RANK,
     TRACED,
-    SortScratch,
-    argsort_exactly,
     serial_kernel,
     sort_factors,
 )
@@ -77,7 +75,7 @@ class Model:
 
     def refresh(self) -> None:
         if self.config.sampler == "vse-ens":
-            sort_factors(self.tables, self.sampling, np.arange(self.width), SortScratch.allocate(len(self.labels)))
+            sort_factors(self.tables, self.sampling, np.arange(self.width), RankScratch.allocate(len(self.labels)))
 
     def run(self, steps: int, rate: float = 0.0, order: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Make steps; without a learning rate only draw. Returns the trace."""
@@ -128,11 +126,9 @@ def test_sort_is_exact_with_ties_by_label_number(labels: int) -> None:
         rng.normal(size=labels) * 1e-42,  # subnormal
     ]
     table = np.column_stack(columns).astype(np.float32)
-    scratch = SortScratch.allocate(labels)
-    argsort = compiled(argsort_exactly)
-    for column in table.T:
-        argsort(np.ascontiguousarray(column), scratch)
-        assert scratch.order[0].tolist() == np.argsort(-column, kind="stable").tolist()
+    model = Model(random_annotations(20, labels, 1), labels=table, images=np.zeros((20, table.shape[1])))
+    for column, ranking in zip(table.T, model.sampling.rankings, strict=False):
+        assert ranking.tolist() == np.argsort(-column, kind="stable").tolist()
 
 
 def test_refresh_writes_rankings_and_standard_deviations() -> None:

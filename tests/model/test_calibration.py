@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from vse_ens.errors import ModelError
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS, Calibration, Curve, Temperature
 from vse_ens.model.embeddings import Floats
 
-CALIBRATION = Calibration(Temperature(2.0, 0.5), np.array([0, 0.25, 0.5], "f4"), np.array([0, 0.125, 0.5], "f4"))
+CURVE = Curve(Temperature(2.0, 0.5), np.array([0, 0.25, 0.5], "f4"), np.array([0, 0.125, 0.5], "f4"))
+CALIBRATION = Calibration({LABELS: CURVE})
 
 
 def whole(calibration: Calibration, scores: Floats, known: int = 1) -> Floats:
@@ -64,12 +64,3 @@ def test_it_comes_back_from_its_arrays() -> None:
     scores = np.linspace(-3, 5, 24, dtype=np.float32).reshape(4, 6)
     assert np.array_equal(whole(again, scores), whole(CALIBRATION, scores))
     assert Calibration.from_arrays({"label_bias": np.zeros(3)}) is None
-
-
-def test_arrays_that_do_not_fit_are_refused() -> None:
-    arrays = CALIBRATION.arrays()
-    with pytest.raises(ModelError, match="confidence_shares and confidence_values do not fit together"):
-        Calibration.from_arrays({**arrays, "confidence_values": np.zeros(2, "f4")})
-    del arrays["confidence_temperature"]
-    with pytest.raises(ModelError, match="'confidence_temperature' is missing"):
-        Calibration.from_arrays(arrays)

@@ -9,7 +9,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError
 from vse_ens.model import completeness as module
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS, Calibration, Curve, Temperature
 from vse_ens.model.completeness import Completeness, Correction, LabelCountLaw, estimate_completeness, wilson_bound
 from vse_ens.streams import Streams
 
@@ -121,7 +121,7 @@ def test_it_comes_back_from_its_arrays() -> None:
 
 def test_a_calibration_gives_both_probabilities() -> None:
     knots = np.array([0.0, 1.0], "f4")
-    without = Calibration(Temperature(1.0, 0.0), knots, knots)
+    without = Calibration({LABELS: Curve(Temperature(1.0, 0.0), knots, knots)})
     hits = np.array([0.25], "f4")
     assert without.confidences(hits, np.array([3]), np.array([0])) == pytest.approx(hits)
     assert Calibration.from_arrays(without.arrays()).completeness is None  # type: ignore[union-attr]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vse_ens.errors import ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.checkpoint_store import load_state, save_state
 from vse_ens.model.weights import LabelWeights
@@ -59,17 +58,3 @@ def test_it_is_saved_and_comes_back(form: str, tmp_path: Path) -> None:
 
 def test_no_arrays_are_no_label_weights() -> None:
     assert LabelWeights.from_arrays({"label_bias": np.zeros(3)}) is None
-
-
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        (np.zeros((2, 3), np.float32),),
-        (np.zeros(2, np.float32),),
-        (np.zeros(2, np.float32), np.array([0, 1, 2]), np.zeros(3, np.int32)),
-        (np.zeros(2, np.float32), np.array([0, 1]), np.zeros(2, np.int32)),
-    ],
-)
-def test_arrays_that_do_not_fit_are_refused(arrays: tuple[np.ndarray, ...]) -> None:
-    with pytest.raises(ModelError, match="do not fit together"):
-        LabelWeights(*arrays)

@@ -21,24 +21,12 @@ DRAWS = 40_000 if JIT else 1_500
 def draw_kernel(sampler: int) -> Callable[..., None]:
     @kernel
     def draw_many(
-        vector: Any,
-        positive_score: Any,
-        margin: Any,
-        tables: Any,
-        sampling: Any,
-        positives: Any,
-        scratch: Any,
-        state: Any,
-        counts: Any,
-        labels: Any,
-        tried: Any,
+        vector: Any, positive_score: Any, margin: Any, draws: Any, scratch: Any, labels: Any, tried: Any
     ) -> None:
         if sampler == samplers.VSE_ENS:
-            samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+            samplers.accumulate_factors(vector, draws.sampling, scratch.cumulative)
         for n in range(labels.shape[0]):
-            labels[n], tried[n] = samplers.draw(
-                sampler, vector, positive_score, margin, tables, sampling, positives, scratch, state, counts
-            )
+            labels[n], tried[n] = samplers.draw(sampler, vector, positive_score, margin, draws, scratch)
 
     return draw_many
 
@@ -58,12 +46,10 @@ def draw(
         problem.vector(image),
         np.float32(positive_score),
         np.float32(margin),
-        problem.tables,
-        problem.sampling,
-        problem.positives(image),
+        samplers.ImageDraws(
+            problem.tables, problem.sampling, problem.positives(image), random_state(seed), drawn.counts
+        ),
         problem.scratch(),
-        random_state(seed),
-        drawn.counts,
         drawn.labels,
         drawn.tried,
     )

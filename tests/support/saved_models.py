@@ -10,7 +10,7 @@ from tests.support.random_models import random_case
 from vse_ens import __version__
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations, Split
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS, Calibration, Curve, Temperature
 
 KINDS = (
     "id",
@@ -32,7 +32,7 @@ def random_annotator(kind: str, images: int = 300, labels: int = 40) -> Annotato
     model = Annotator(preset, workers=2, tower=tower, dimensions=dimensions)
     model.config_, model.preset_ = model.config(), model.preset
     knots = np.array([0.0, 0.1, 1.0], np.float32)
-    calibration = Calibration(Temperature(1.5, 0.25), knots, knots**2).for_pairs(case.known)
+    calibration = Calibration({LABELS: Curve(Temperature(1.5, 0.25), knots, knots**2)}).for_pairs(case.known)
     model._adopt(case.model.completed(case.known, 0.0), case.known, calibration)
     model.training_ = {
         "version": __version__,

@@ -12,7 +12,7 @@ import pytest
 from tests.support.training_runs import SMALL, small_data
 from vse_ens.annotator import Annotator
 from vse_ens.errors import ConfigError, MissingPartError
-from vse_ens.tracking import MlflowTracker, TensorBoardTracker, Tracker, WandbTracker, load_library, parse_tracker
+from vse_ens.tracking import MlflowTracker, TensorBoardTracker, Tracker, WandbTracker, parse_tracker
 
 VALIDATED = {**SMALL, "validate": True, "metric": "auc"}
 
@@ -109,7 +109,9 @@ def test_a_text_that_names_none_is_refused(text: str) -> None:
 
 
 def test_a_missing_library_is_named_with_its_install_command() -> None:
+    tracker = Tracker()
+    tracker.title = "Nothing"
     with pytest.raises(
-        MissingPartError, match=r"Nothing is not installed; install it with: pip install 'vse-ens\[x\]'"
+        MissingPartError, match=r"Nothing is not installed; install it with: pip install 'vse-ens\[no_library\]'"
     ):
-        load_library("no_such_library", "x", "Nothing")
+        tracker.library("no_library.client")

@@ -292,7 +292,7 @@ def test_a_model_without_features_says_so() -> None:
     model = Annotator("opt-auc", epochs=1, dimensions=8).fit(pairs)
     with pytest.raises(ConfigError, match="trained without features"):
         model.annotate(features=features)
-    with pytest.raises(ConfigError, match="trained without features"):
+    with pytest.raises(ConfigError, match="no features of its images"):
         model.partial_fit([("i0001", "l03")], features=features[:1])
 
 

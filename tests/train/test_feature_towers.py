@@ -164,6 +164,29 @@ def test_features_of_zero_change_nothing(matrix: Any) -> None:
     assert not model.embeddings_.image_vectors.any()
 
 
+@pytest.mark.parametrize("tower", [*TOWERS, "context+features"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_an_update_keeps_the_map_of_features(tower: str, kind: str, tmp_path: Path) -> None:
+    data = with_features(kind)
+    settings: dict[str, Any] = {"epochs": 6, "dimensions": 8, "tower": tower}
+    model = Annotator("context" if "context" in tower else "opt-auc", **settings).fit(data)
+    model.save(tmp_path / "model")
+    grown = Annotator.load(tmp_path / "model")
+    before, own = grown.embeddings_, grown.embeddings_.mapped(grown.known_.features)
+    more = Annotations.from_pairs([("new", "label001"), ("other", "label002")])
+    grown.partial_fit(more, features={"new": data.features[[0]].toarray()[0] if kind == "sparse" else data.features[0]})
+    after, known = grown.embeddings_, grown.known_
+    mapped, old = after.mapped(known.features), known.images.translate(data.images)
+    assert not mapped[known.images.number("other")].any()
+    if "id" not in tower:  # all vectors are mapped features, those of old images as well
+        np.testing.assert_array_equal(after.image_vectors, mapped)
+    moved = np.linalg.norm(after.image_vectors[old] - mapped[old] - (before.image_vectors - own), axis=1)
+    assert np.median(moved) < 0.1 * np.median(np.linalg.norm(before.image_vectors, axis=1))
+    grown.save(tmp_path / "grown")
+    images = ["new", *list(data.images)[:9]]
+    assert Annotator.load(tmp_path / "grown").annotate(images) == grown.annotate(images)
+
+
 def test_a_tower_of_features_needs_features() -> None:
     data = Annotations.from_pairs([("a", "x"), ("b", "y")])
     with pytest.raises(ConfigError, match="tower features needs image features"):

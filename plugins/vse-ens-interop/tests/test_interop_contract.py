@@ -67,6 +67,14 @@ class TestCvat(FormatContract):
         return made.cvat(folder, self.expected)
 
 
+class TestImagefolder(FormatContract):
+    name = "imagefolder"
+    expected = made.IMAGES
+
+    def make(self, folder: Path) -> Path:
+        return made.imagefolder(folder, self.expected)
+
+
 class TestHydrus(FormatContract):
     name = "hydrus"
     expected = HASHES

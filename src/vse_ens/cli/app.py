@@ -106,24 +106,26 @@ class LazyGroup(click.Group):
 
 _FEEDBACK = LazyGroup(
     "feedback",
-    "Count verdicts, export accepted pairs, or write verdicts to a collection.",
+    "Count verdicts, export accepted pairs, write verdicts to a collection, or collect them from one.",
     "vse feedback model.feedback.sqlite --out accepted.csv",
     {
         "Commands": {
             "show": _Entry("clean:show", "Show feedback counts and export accepted pairs."),
             "apply": _Entry("clean:apply_feedback", "Write accepted and rejected labels to a collection."),
+            "collect": _Entry("clean:collect", "Read back what you did with written suggestions in your own program."),
         }
     },
     default="show",  # as it was before there was another command
 )
 _RULES = LazyGroup(
     "rules",
-    "Propose aliases and implications, accept them as rules, list and undo rules.",
+    "Propose aliases and implications, import or accept them as rules, list and undo rules.",
     "vse rules propose pairs.csv --out proposals.csv",
     {
         "Commands": {
             "propose": _Entry("rules:propose", "Propose aliases and implications between labels."),
             "apply": _Entry("rules:apply_proposals", "Accept and reject proposals, or add rules of your own."),
+            "import": _Entry("rules:import_rules", "Import the aliases and implications of Danbooru, e621 or Hydrus."),
             "list": _Entry("rules:list_rules", "List the rules in force, then the rejected ones."),
             "undo": _Entry("rules:undo_rules", "Undo rules; without numbers, those that were added together last."),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import getpass
 import json
 import re
 import shlex
@@ -41,6 +42,7 @@ ModelDir = Annotated[Path, Argument("A model directory.", "MODEL")]
 HubRepo = Annotated[str, Argument("A model repository on the Hugging Face Hub.", "USER/NAME")]
 CollectionPath = Annotated[Path, Option("The collection to write to: a folder or a file.", "SOURCE", name="--to")]
 CollectionFormat = Annotated[str | None, Option("Format of SOURCE; recognized by default.", "NAME", name="--format")]
+Person = Annotated[str | None, Option("Your name, kept with the event.", "NAME", name="--by", default="your user name")]
 CompletenessOption = Annotated[
     str | None,
     Option(
@@ -50,7 +52,7 @@ CompletenessOption = Annotated[
     ),
 ]
 LabelsOption = Annotated[
-    str | None, Option("Comma-separated labels of a new image, instead of an image of the model.", "A,B,C")
+    str | None, Option("Comma-separated labels of an image, instead of those that the model knows.", "A,B,C")
 ]
 FeaturesOption = Annotated[
     Path | None,
@@ -59,6 +61,9 @@ FeaturesOption = Annotated[
         "docs/features.md.",
         "FILE",
     ),
+]
+Nearby = Annotated[
+    bool, Option("Use folders and times of photos: what photos of one folder, day or hour have in common.")
 ]
 ScoresOption = Annotated[
     Path | None,
@@ -95,13 +100,11 @@ class Reading:
     def parameters() -> list[click.Parameter]:
         """Return the options for click."""
         hints = get_type_hints(ReadOptions, include_extras=True)
-        found = []
-        for name, hint in hints.items():
-            if get_origin(hint) is Annotated:
-                kind, about = hint.__origin__, hint.__metadata__[0]
-                option = Option(about.help, about.metavar, about.name, about.min)
-                found.append(Field(name, Annotated[kind, option], DEFAULTS.get(name)).parameter("Reading options"))
-        return found
+        return [
+            Field(name, hint, DEFAULTS.get(name)).parameter("Reading options")
+            for name, hint in hints.items()
+            if get_origin(hint) is Annotated
+        ]
 
     def read(self, path: Path, console: Console, *, rules: bool = True) -> Annotations:
         """Read a file of pairs or a collection. The result carries notes for the user, such as merged duplicates."""
@@ -315,6 +318,14 @@ def load_model(path: Path, console: Console) -> Annotator:
         from vse_ens.annotator import Annotator
 
         return Annotator.load(path)
+
+
+def user_name() -> str:
+    """Return the name of the user."""
+    try:
+        return getpass.getuser() or "anonymous"
+    except (KeyError, OSError):  # no entry in the list of users, as in some containers
+        return "anonymous"
 
 
 def read_table(features: Path | None, scores: Path | None, console: Console) -> FeatureTable | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from vse_ens.data.csr import take_rows
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import FEATURES, KIND_SHIFT, Calibration, Temperature
+from vse_ens.model.calibration import FEATURES, KIND_SHIFT, LABELS, Calibration, Curve, Temperature
 from vse_ens.model.completeness import LabelCountLaw
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
@@ -24,7 +24,7 @@ class LabelProbabilities:
     def __init__(self, loaded: LoadedModel, law: LabelCountLaw) -> None:
         self._model = loaded.model
         # Without a calibration, the softmax share itself is the held-out probability.
-        identity = Calibration(Temperature(1.0, 0.0), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))
+        identity = Calibration({LABELS: Curve(Temperature(1.0, 0.0), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))})
         self._calibration = loaded.calibration or identity
         self._law = law
         self._vectors_of = loaded.vectors_by_labels

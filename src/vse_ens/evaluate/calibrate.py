@@ -2,15 +2,13 @@
 
 A calibration turns scores into probabilities in two steps. A softmax with a fitted temperature turns the scores of an
 image into shares of 1. An isotonic regression then maps the share of a suggestion to the rate at which such suggestions
-were right for held-out labels. Shares and outcomes are collected in blocks of images, as tasks for any worker pool.
+were right for held-out labels.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +18,14 @@ from vse_ens.errors import DataError
 from vse_ens.evaluate.metrics import Numbers
 from vse_ens.evaluate.reliability import bin_starts
 from vse_ens.kernels.arrays import Csr
-from vse_ens.model.calibration import Calibration, Counts, Curve, Temperature, log_totals, softmax_shares
+from vse_ens.model.calibration import LABELS, Calibration, Counts, Curve, Temperature, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.model import Model
-from vse_ens.run.pool import LocalPool, Payload, Pool
-from vse_ens.run.threads import Workers
-
-FACTORY = f"{__name__}.HeldOutScoreTask"
 
 # Scores per block: fits the cache, and stays below the size that the C library returns to the system after each use.
 # Matrix products of fewer rows are slow.
 _BLOCK_SCORES = 1_000_000
 _MIN_ROWS = 32
-# Blocks per task: enough for the threads of one worker, few enough that every worker gets some.
-_TASK_BLOCKS = 4
 # Scores in the sample from which the temperature is fitted, and its minimum number of images.
 _SAMPLE_SCORES = 2_000_000
 _MIN_IMAGES = 64
@@ -48,41 +40,31 @@ _EXPONENTS = (0.0, 0.125, 0.25, 0.375, 0.5)
 # With features, which count less the more labels are known, it may shrink instead.
 _ANY_EXPONENTS = (-1.0, -0.75, -0.5, -0.25, *_EXPONENTS)
 _ZERO = np.zeros(1, np.float32)
-_NO_TERMS: NDArray[Any] = np.empty(0, np.int32)
 
 
-def calibrate(model: Model, split: Split, features: Any = None, pool: Pool | None = None) -> Calibration:
+def calibrate(model: Model, split: Split, features: Any = None) -> Calibration:
     """Learn how often the suggestions of a model are right, from at most one held-out label per image.
 
     ``model`` and its label weights were trained on ``split.train``. Scores are computed block by block, which bounds
-    RAM for any number of labels. The result does not depend on the number of cores or on the ``pool``.
+    RAM for any number of labels.
     """
     known, held_out = split
     images = np.flatnonzero(held_out.labels_per_image)
     if len(images) < held_out.pairs or not len(images):
         raise DataError("calibration needs one held-out label per image, for at least one image")
-    own = model.numbers_in(known)
     targets, counts = held_out.indices.astype(np.int64), known.labels_per_image[images]
     rows = max(_BLOCK_SCORES // len(known.labels), _MIN_ROWS)
     sample_size = max(_SAMPLE_SCORES // len(known.labels), _MIN_IMAGES)
 
-    def block(first: int) -> Payload:
-        chosen = images[first : first + rows]
-        vectors, given = model.embeddings.vectors(chosen, features, known), known.rows(chosen)
-        found = {"vectors": vectors, **given._asdict(), "targets": targets[first : first + rows]}
-        if model.neighbors is not None:
-            terms = model.neighbors.terms(Csr(*given), own(chosen))
-            found |= {"term_starts": terms.labels.indptr, "term_labels": terms.labels.indices, "terms": terms.values}
-        return found
+    def scores(chosen: NDArray[np.int64]) -> Floats:
+        return mask_known(model.scores(chosen, known, features), known.rows(chosen))
 
     sample = np.arange(0, len(images), -(-len(images) // sample_size))
-    scores = mask_known(model.scores(images[sample], known, features), known.rows(images[sample]))
-    temperature = _as_float32(fit_temperature(scores, counts[sample], targets[sample]))
-    blocks = [block(first) for first in range(0, len(images), rows)]
-    tasks = [{"blocks": blocks[first : first + _TASK_BLOCKS]} for first in range(0, len(blocks), _TASK_BLOCKS)]
-    results = list((pool or LocalPool(Workers(1))).map(FACTORY, task_settings(model, temperature), tasks))
-    shares, hits = (np.concatenate([result[name] for result in results]) for name in ("shares", "hits"))
-    return fit_calibration(temperature, shares, hits)
+    temperature = _as_float32(fit_temperature(scores(images[sample]), counts[sample], targets[sample]))
+    blocks = [slice(first, first + rows) for first in range(0, len(images), rows)]
+    outcomes = [top_outcomes(scores(images[one]), counts[one], targets[one], temperature) for one in blocks]
+    shares, hits = map(np.concatenate, zip(*outcomes, strict=True))
+    return Calibration({LABELS: fit_curve(temperature, shares, hits)})
 
 
 def fit_temperature(
@@ -120,13 +102,11 @@ def _as_float32(temperature: Temperature) -> Temperature:
     return Temperature(*np.array(temperature, np.float32).tolist())
 
 
-def fit_calibration(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_]) -> Calibration:
-    """Fit confidence as an increasing function of the share; ``hits`` says which suggestions were right."""
-    knots, values = _fit_knots(shares, hits)
-    return Calibration(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
+def fit_curve(temperature: Temperature, shares: Floats, hits: NDArray[np.bool_], *, is_one: bool = True) -> Curve:
+    """Fit probability as an increasing function of the share; ``hits`` says which suggestions were right.
 
-
-def _fit_knots(shares: Floats, hits: NDArray[np.bool_], confidence: bool = True) -> tuple[Floats, Floats]:
+    With ``is_one`` exactly one label was held out of each image, see `confidence_from_rate`; else all of them.
+    """
     # Imported here: SciPy's optimizers take longer to load than the rest of the package.
     from scipy.optimize import isotonic_regression
 
@@ -135,7 +115,8 @@ def _fit_knots(shares: Floats, hits: NDArray[np.bool_], confidence: bool = True)
     # Bins of one level become one knot in their middle, so that confidence increases between knots as the share does.
     first = np.flatnonzero(np.diff(levels, prepend=-1.0) > 0)
     middles = np.add.reduceat(means * counts, first) / np.add.reduceat(counts, first)
-    return _extend_to_one(middles, confidence_from_rate(levels[first]) if confidence else levels[first])
+    knots, values = _extend_to_one(middles, confidence_from_rate(levels[first]) if is_one else levels[first])
+    return Curve(temperature, np.append(_ZERO, knots), np.append(_ZERO, values))
 
 
 def bin_rates(shares: Floats, hits: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
@@ -174,15 +155,10 @@ def confidence_from_rate(rates: Numbers) -> Numbers:
     return np.minimum(rates / np.maximum(1 - rates, np.finfo(np.float64).tiny), (1 + rates) / 2)
 
 
-class Outcomes(NamedTuple):
-    """Suggestions of several images, flattened."""
-
-    shares: Floats
-    hits: NDArray[np.bool_]
-
-
-def top_outcomes(scores: Floats, counts: Counts, targets: NDArray[np.int64], temperature: Temperature) -> Outcomes:
-    """Return shares and hits of the best suggestions of each row.
+def top_outcomes(
+    scores: Floats, counts: Counts, targets: NDArray[np.int64], temperature: Temperature
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the shares of the best suggestions of all rows, and which of them are right.
 
     ``scores`` are -inf for known labels, ``counts`` are the numbers of known labels, ``targets`` the held-out labels.
     """
@@ -192,7 +168,7 @@ def top_outcomes(scores: Floats, counts: Counts, targets: NDArray[np.int64], tem
     shares = expected_shares(softmax_shares(best, log_totals(scores, temperatures)[:, None], temperatures[:, None]))
     # Known labels have a share of 0; so have labels with a share too small for a float, which carry no information.
     positive = shares > 0
-    return Outcomes(shares[positive], (labels == targets[:, None])[positive])
+    return shares[positive], (labels == targets[:, None])[positive]
 
 
 def expected_shares(shares: Floats) -> Floats:
@@ -213,56 +189,6 @@ def mask_known(scores: Floats, known: Csr) -> Floats:
     return scores
 
 
-def task_settings(model: Model, temperature: Temperature) -> Payload:
-    """Return the settings of a `HeldOutScoreTask`: the model without what comes with the tasks, for their images."""
-    empty = np.empty((0, model.embeddings.dimensions), np.float32)
-    scoring = replace(model.embeddings, image_vectors=empty, feature_map=empty, input_vectors=empty)
-    return {
-        "arrays": replace(model, embeddings=scoring).arrays(),
-        "label_weights_scale": model.label_weights_scale,
-        "temperature": list(temperature),
-    }
-
-
-class HeldOutScoreTask:
-    """Scores images by vector and known labels, and collects the outcomes of their best suggestions.
-
-    A task is a list of blocks. Each block is scored by one thread, so the grouping into tasks does not matter.
-    """
-
-    def __init__(self, settings: Payload, workers: Workers) -> None:
-        self._model = Model.from_arrays(settings["arrays"], settings["label_weights_scale"])
-        self._temperature = Temperature(*settings["temperature"])
-        self._workers = workers
-
-    def __call__(self, task: Payload) -> Payload:
-        """Return the shares and hits of all blocks."""
-        outcomes = self._workers.run([partial(self._outcomes, **block) for block in task["blocks"]])
-        return {
-            "shares": np.concatenate([one.shares for one in outcomes]),
-            "hits": np.concatenate([one.hits for one in outcomes]),
-        }
-
-    def _outcomes(
-        self,
-        _worker: int,
-        vectors: Floats,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        targets: NDArray[np.int64],
-        term_starts: NDArray[np.int64] = _NO_TERMS,
-        term_labels: NDArray[np.int32] = _NO_TERMS,
-        terms: Floats = _ZERO,
-    ) -> Outcomes:
-        # Kernels are compiled for writable arrays; those of a cluster are read-only.
-        known = Csr(np.require(indptr, requirements="W"), np.require(indices, requirements="W"))
-        scores = self._model.scores_of(vectors, known, None)
-        if len(term_starts):
-            scores[np.repeat(np.arange(len(scores)), np.diff(term_starts)), term_labels] += terms
-        scores = mask_known(scores, known)
-        return top_outcomes(scores, np.diff(known.indptr), targets, self._temperature)
-
-
 def cold_temperature(scores: Floats, truth: Annotations) -> float:
     """Return the softmax temperature that fits the labels of images best, given scores that knew none of them."""
     row, counts = truth.image_numbers(), truth.labels_per_image
@@ -279,8 +205,8 @@ def cold_curve(scores: Floats, truth: Annotations) -> Curve:
     shares = softmax_shares(np.take_along_axis(scores, best, axis=1), log_totals(scores, 1.0)[:, None], one)
     has = np.zeros(scores.shape, np.bool_)
     has[truth.image_numbers(), truth.indices] = True
-    knots, values = _fit_knots(shares.ravel(), np.take_along_axis(has, best, axis=1).ravel(), confidence=False)
-    return Curve(Temperature(1.0, 0.0), np.append(_ZERO, knots), np.append(_ZERO, values))
+    hits = np.take_along_axis(has, best, axis=1)
+    return fit_curve(Temperature(1.0, 0.0), shares.ravel(), hits.ravel(), is_one=False)
 
 
 def held_out_curve(scores: Floats, counts: Counts, masked: Csr, targets: NDArray[np.int64]) -> Curve:
@@ -290,5 +216,4 @@ def held_out_curve(scores: Floats, counts: Counts, masked: Csr, targets: NDArray
     """
     scores = mask_known(scores, masked)
     temperature = _as_float32(fit_temperature(scores, counts, targets, _ANY_EXPONENTS))
-    found = fit_calibration(temperature, *top_outcomes(scores, counts, targets, temperature))
-    return Curve(temperature, found.shares, found.values)
+    return fit_curve(temperature, *top_outcomes(scores, counts, targets, temperature))

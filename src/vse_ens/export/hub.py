@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vse_ens import __version__
-from vse_ens.errors import ConfigError, DataError, HubError, MissingPartError, ModelError
+from vse_ens.errors import ConfigError, DataError, HubError, ModelError, optional_library
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.store import MODEL, StoredModel, load_model, save_model
 
@@ -260,14 +260,9 @@ def _yaml(header: Mapping[str, Any]) -> str:
 
 
 def _library() -> Any:
-    try:
-        import huggingface_hub
-        import huggingface_hub.errors
-    except ImportError as error:
-        raise MissingPartError(
-            "models on the Hub need the library huggingface_hub: pip install 'vse-ens[hub]'"
-        ) from error
-    return huggingface_hub
+    missing = "models on the Hub need the library huggingface_hub"
+    optional_library("huggingface_hub.errors", missing, "hub")
+    return optional_library("huggingface_hub", missing, "hub")
 
 
 @contextmanager

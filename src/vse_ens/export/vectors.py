@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vse_ens.data.vocabulary import Vocabulary
-from vse_ens.errors import ConfigError, DataError, MissingPartError
+from vse_ens.errors import ConfigError, DataError, optional_library
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.storage.atomic import replace_file, replace_files
@@ -91,11 +90,8 @@ def _write_word2vec(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterab
 
 def _write_faiss(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
     """Write a flat index of Faiss, which searches exactly, and the ids."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingPartError("a .faiss file needs the library faiss: pip install 'vse-ens[faiss]'") from error
-    index: Any = faiss.IndexFlatIP(dimensions)
+    faiss = optional_library("faiss", "a .faiss file needs the library faiss", "faiss")
+    index = faiss.IndexFlatIP(dimensions)
     for block in blocks:
         index.add(np.ascontiguousarray(block, np.float32))
     with _with_ids(path, ids) as partial:
@@ -104,11 +100,8 @@ def _write_faiss(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[
 
 def _write_usearch(path: Path, ids: Vocabulary, dimensions: int, blocks: Iterable[Floats]) -> None:
     """Write a neighbor graph (HNSW) of usearch, which searches approximately, and the ids."""
-    try:
-        from usearch.index import Index
-    except ImportError as error:
-        raise MissingPartError("a .usearch file needs the library usearch: pip install 'vse-ens[index]'") from error
-    index = Index(ndim=dimensions, metric="ip", dtype="f32")
+    usearch = optional_library("usearch.index", "a .usearch file needs the library usearch", "index")
+    index = usearch.Index(ndim=dimensions, metric="ip", dtype="f32")
     for first, block in _with_offsets(blocks):
         # One thread: the graph, and so the file, then depends on the vectors only.
         index.add(np.arange(first, first + len(block)), np.ascontiguousarray(block, np.float32), threads=1)

@@ -94,12 +94,11 @@ def context_kernel(
                 pairs_found = sum_inputs(has_ids, has_features, has_pairs, arrays, context, image, positives, scratch)
                 if vse_ens:
                     samplers.accumulate_factors(whole, sampling, scratch.cumulative)
+                draws = samplers.ImageDraws(tables, sampling, positives, state, counts)
                 for start in range(0, positives.shape[0], sharing):
                     if softmax:
                         shared = gradients.rows[draw]
-                        found = _draw_shared(
-                            dimensions, sampler, tables, sampling, positives, shared, scratch, state, counts
-                        )
+                        found = _draw_shared(dimensions, sampler, draws, shared, scratch)
                     for n in range(start, min(start + sharing, positives.shape[0])):
                         positive, vector = np.int64(positives[n]), gradients.vectors[draw]
                         vector_without(
@@ -115,9 +114,7 @@ def context_kernel(
                             )
                         else:
                             seen = whole if vse_ens else vector
-                            label, tried = samplers.draw(
-                                sampler, seen, own, step.margin, tables, sampling, positives, scratch, state, counts
-                            )
+                            label, tried = samplers.draw(sampler, seen, own, step.margin, draws, scratch)
                             counts[GIVEN_UP] += label < 0
                             slope = _ZERO
                             if label >= 0:
@@ -164,40 +161,19 @@ def context_kernel(
 
 @inline_once
 def _draw_shared(
-    dimensions: int,
-    sampler: int,
-    tables: SharedTables,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    scratch: ContextScratch,
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
+    dimensions: int, sampler: int, draws: samplers.ImageDraws, rows: NDArray[np.int32], scratch: ContextScratch
 ) -> int:
     """Draw the negatives of a few positives, and copy their vectors and biases; return their number.
 
     They are written to ``rows`` behind the place of the positive; -1 stands for none.
     """
-    whole, labels, negatives = scratch.whole, tables.labels, scratch.negatives
+    whole, labels, negatives = scratch.whole, draws.tables.labels, scratch.negatives
     found = 0
     if sampler == samplers.VSE_ENS:
-        found = samplers.fill_vse_ens(
-            dimensions,
-            whole,
-            scratch.cumulative,
-            labels,
-            sampling,
-            positives,
-            state,
-            counts,
-            rows[1:],
-            scratch.factors,
-        )
+        found = samplers.fill_vse_ens(dimensions, whole, scratch.cumulative, draws, rows[1:], scratch.factors)
     else:
         for _ in range(rows.shape[0] - 1):
-            label, _tried = samplers.draw(
-                sampler, whole, _ZERO, _ZERO, tables, sampling, positives, scratch, state, counts
-            )
+            label, _tried = samplers.draw(sampler, whole, _ZERO, _ZERO, draws, scratch)
             if label >= 0:
                 found += 1
                 rows[found] = label
@@ -207,7 +183,7 @@ def _draw_shared(
         label = np.int64(rows[j + 1])
         for f in range(dimensions):
             negatives[j, f] = labels[label, f]
-        scratch.negative_bias[j] = tables.bias[label]
+        scratch.negative_bias[j] = draws.tables.bias[label]
     # Rows are taken four at a time; the rest of the last four are zeros.
     negatives[found : _padded(found)] = _ZERO
     return found

@@ -1,12 +1,12 @@
 """Negative samplers: draw a label that the image does not have.
 
-Every sampler adds to ``counts`` the labels it drew (tries) and those of them that the image has (rejected), and returns
--1 when it gives up. ``positives`` are the labels of the image, ``vector`` is v_i. Kernels call `draw`.
+Every sampler adds to the counts the labels it drew (tries) and those of them that the image has (rejected), and returns
+-1 when it gives up. ``vector`` is v_i. Kernels call `draw`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ _UNIT_24 = np.float32(2.0**-24)
 # A place in the rankings is stored as one number: the factor, then 32 bits for the position.
 _HALF_WORD = np.int64(32)
 _LOW_32 = np.int64(0xFFFFFFFF)
+
+
+class ImageDraws(NamedTuple):
+    """What the draws for one image read and count."""
+
+    tables: SharedTables
+    sampling: Sampling
+    positives: NDArray[np.int32]  # the labels of the image
+    state: NDArray[np.uint64]
+    counts: NDArray[np.int64]
 
 
 @inline
@@ -57,67 +67,45 @@ def draw_alias(sampling: Sampling, state: NDArray[np.uint64]) -> int:
 
 
 @inline
-def draw_uniform(
-    tables: SharedTables,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-) -> int:
+def draw_uniform(draws: ImageDraws) -> int:
     """`uniform`: all labels that the image does not have are equally likely."""
-    for _ in range(sampling.max_redraws):
-        counts[TRIES] += 1
-        label = next_below(state, tables.bias.shape[0])
-        if not has_label(positives, label):
+    for _ in range(draws.sampling.max_redraws):
+        draws.counts[TRIES] += 1
+        label = next_below(draws.state, draws.tables.bias.shape[0])
+        if not has_label(draws.positives, label):
             return label
-        counts[REJECTED] += 1
+        draws.counts[REJECTED] += 1
     return -1
 
 
 @inline
-def draw_dns(
-    vector: Floats,
-    tables: SharedTables,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-) -> int:
+def draw_dns(vector: Floats, draws: ImageDraws) -> int:
     """`dns` (dynamic negative sampling): the highest-scored of m uniform draws."""
     best, best_score = -1, np.float32(-np.inf)
-    for _ in range(sampling.candidates):
-        label = draw_uniform(tables, sampling, positives, state, counts)
+    for _ in range(draws.sampling.candidates):
+        label = draw_uniform(draws)
         if label < 0:
             return best
-        label_score = score(vector, tables, label)
+        label_score = score(vector, draws.tables, label)
         if best < 0 or label_score > best_score:
             best, best_score = label, label_score
     return best
 
 
 @inline
-def draw_warp(
-    vector: Floats,
-    positive_score: np.float32,
-    margin: np.float32,
-    tables: SharedTables,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-) -> tuple[int, int]:
+def draw_warp(vector: Floats, positive_score: np.float32, margin: np.float32, draws: ImageDraws) -> tuple[int, int]:
     """`warp`: uniform draws until one violates the margin, margin + s_i(n) > s_i(p) (eq. 4).
 
     Returns the label and N, the number of draws; (-1, N) if none violated. There are at most |A| - 1 draws, as in
     Weston, Bengio and Usunier (2011); the paper does not mention a limit.
     """
-    for tried in range(1, sampling.candidates + 1):
-        label = draw_uniform(tables, sampling, positives, state, counts)
+    for tried in range(1, draws.sampling.candidates + 1):
+        label = draw_uniform(draws)
         if label < 0:
             return -1, tried
-        if margin + score(vector, tables, label) > positive_score:
+        if margin + score(vector, draws.tables, label) > positive_score:
             return label, tried
-    return -1, sampling.candidates
+    return -1, draws.sampling.candidates
 
 
 @inline_once
@@ -184,21 +172,15 @@ def _try_vse_ens(
 
 @inline_once
 def draw_vse_ens_ahead(
-    factors: int,
-    vector: Floats,
-    cumulative: Floats,
-    labels: Floats,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    drawn: NDArray[np.int64],
+    factors: int, vector: Floats, cumulative: Floats, draws: ImageDraws, drawn: NDArray[np.int64]
 ) -> None:
-    """Draw a label by `vse-ens` for each of ``positives``, -1 where it gives up, and prefetch their rows.
+    """Draw a label by `vse-ens` for each label of the image, -1 where it gives up, and prefetch their rows.
 
     All places in the rankings are drawn and prefetched before the first is read. ``factors`` is k: a kernel where it is
     a constant counts faster.
     """
+    tables, sampling, positives, state, counts = draws
+    labels = tables.labels
     for n in range(positives.shape[0]):
         factor, position = _place_vse_ens(factors, vector, cumulative, sampling, state)
         drawn[n] = (factor << _HALF_WORD) | position
@@ -222,19 +204,17 @@ def fill_vse_ens(
     factors: int,
     vector: Floats,
     cumulative: Floats,
-    labels: Floats,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
+    draws: ImageDraws,
     drawn: NDArray[np.int32],
     drawn_factors: NDArray[np.int32],
 ) -> int:
-    """Fill ``drawn`` with labels by `vse-ens`; return their number, and prefetch their rows of ``labels``.
+    """Fill ``drawn`` with labels by `vse-ens`; return their number, and prefetch their rows.
 
     First all places are drawn, then all labels read: the processor waits for them once, not one after another.
     ``drawn_factors`` is a buffer as long as ``drawn``; ``factors`` is k, see `draw_vse_ens_ahead`.
     """
+    tables, sampling, positives, state, counts = draws
+    labels = tables.labels
     tries = found = 0
     limit = sampling.max_redraws * drawn.shape[0]
     while found < drawn.shape[0] and tries < limit:
@@ -293,16 +273,7 @@ def label_at_rank(scores: Floats, rank: int) -> int:
 
 @inline_once
 def draw(
-    sampler: int,
-    vector: Floats,
-    positive_score: np.float32,
-    margin: np.float32,
-    tables: SharedTables,
-    sampling: Sampling,
-    positives: NDArray[np.int32],
-    scratch: Any,
-    state: NDArray[np.uint64],
-    counts: NDArray[np.int64],
+    sampler: int, vector: Floats, positive_score: np.float32, margin: np.float32, draws: ImageDraws, scratch: Any
 ) -> tuple[int, int]:
     """Draw a negative with a sampler of `CODES`, a constant of the kernel; return the label, and N of `warp`.
 
@@ -313,12 +284,13 @@ def draw(
     """
     label, tried = -1, 0
     if sampler == UNIFORM:
-        label = draw_uniform(tables, sampling, positives, state, counts)
+        label = draw_uniform(draws)
     elif sampler == WARP:
-        label, tried = draw_warp(vector, positive_score, margin, tables, sampling, positives, state, counts)
+        label, tried = draw_warp(vector, positive_score, margin, draws)
     elif sampler == DNS:
-        label = draw_dns(vector, tables, sampling, positives, state, counts)
+        label = draw_dns(vector, draws)
     else:
+        tables, sampling, positives, state, counts = draws
         if sampler == NAIVE:
             for candidate in range(tables.bias.shape[0]):
                 scratch.scores[candidate] = score(vector, tables, candidate)

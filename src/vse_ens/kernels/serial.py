@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ from vse_ens.kernels.arrays import (
 )
 from vse_ens.kernels.jit import inline, kernel
 from vse_ens.kernels.random import next_below, next_uniform
-from vse_ens.kernels.rank_table import sortable_bits, standard_deviation
+from vse_ens.kernels.rank_table import RankScratch, rank_factors
 from vse_ens.kernels.sgd import SgdScratch, add_loss
 
 _ONE = np.float32(1.0)
@@ -41,74 +40,34 @@ TRACED = 4
 SerialKernel = Callable[..., float]
 
 
-class SortScratch(NamedTuple):
-    """Buffers of one worker of `sort_factors`."""
-
-    column: Floats  # |A|: the values of a factor
-    keys: NDArray[np.uint32]  # |A|
-    order: NDArray[np.int32]  # 2 x |A|: the order before and after a pass
-    starts: NDArray[np.int32]  # 256
-
-    @classmethod
-    def allocate(cls, labels: int) -> SortScratch:
-        """Return buffers for this number of labels."""
-        return cls(
-            np.empty(labels, np.float32),
-            np.empty(labels, np.uint32),
-            np.empty((2, labels), np.int32),
-            np.empty(256, np.int32),
-        )
-
-
-_TOP_BIT = np.uint32(0x80000000)
-_BYTE = np.uint32(0xFF)
+@kernel
+def sort_factors(tables: SharedTables, sampling: Sampling, chosen: NDArray[np.int64], scratch: RankScratch) -> None:
+    """Write the exact rankings and the standard deviations (eq. 8) of the chosen factors; ties by label number."""
+    rank_factors(tables, sampling, chosen, scratch)
+    labels, column = tables.labels.shape[0], scratch.columns[0]
+    for n in range(chosen.shape[0]):
+        f = chosen[n]
+        if not np.isfinite(sampling.spread[f]):  # the old order was kept
+            continue
+        for a in range(labels):
+            column[a] = tables.labels[a, f]
+        # Labels within one step of the range are in the order of their numbers: a Shell sort has little left to do.
+        order, gap = sampling.rankings[f], 1
+        while gap < labels // 3:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for position in range(gap, labels):
+                label, place = np.int64(order[position]), position
+                while place >= gap and _comes_before(column, label, np.int64(order[place - gap])):
+                    order[place] = order[place - gap]
+                    place -= gap
+                order[place] = label
+            gap //= 3
 
 
 @inline
-def argsort_exactly(column: Floats, scratch: SortScratch) -> None:
-    """Write the labels by descending value, ties by label number, to ``scratch.order[0]``.
-
-    A radix sort over all 32 bits of the values. Every pass is stable, so equal values keep the order of their numbers.
-    """
-    keys, starts = scratch.keys, scratch.starts
-    labels = column.shape[0]
-    for a in range(labels):
-        # 0.0 and -0.0 are equal, but their bits are not.
-        own = np.int32(0) if column[a] == np.float32(0.0) else sortable_bits(column[a])
-        keys[a] = ~(np.uint32(own) ^ _TOP_BIT)
-        scratch.order[0, a] = a
-    for digit in range(4):
-        shift = np.uint32(8 * digit)
-        before, after = scratch.order[digit % 2], scratch.order[1 - digit % 2]
-        starts[:] = 0
-        for a in range(labels):
-            starts[(keys[a] >> shift) & _BYTE] += 1
-        total = np.int32(0)
-        for value in range(256):
-            count = starts[value]
-            starts[value] = total
-            total += count
-        for position in range(labels):
-            a = before[position]
-            value = (keys[a] >> shift) & _BYTE
-            after[starts[value]] = a
-            starts[value] += 1
-
-
-@kernel
-def sort_factors(tables: SharedTables, sampling: Sampling, chosen: NDArray[np.int64], scratch: SortScratch) -> None:
-    """Write the exact rankings and the standard deviations (eq. 8) of the chosen factors."""
-    labels = tables.labels.shape[0]
-    for n in range(chosen.shape[0]):
-        f = chosen[n]
-        for a in range(labels):
-            scratch.column[a] = tables.labels[a, f]
-        sampling.spread[f] = standard_deviation(scratch.column)
-        # If a value is NaN, the old order is kept; the trainer stops the run after the round.
-        if np.isfinite(sampling.spread[f]):
-            argsort_exactly(scratch.column, scratch)
-            for position in range(labels):
-                sampling.rankings[f, position] = scratch.order[0, position]
+def _comes_before(column: Floats, label: int, other: int) -> bool:
+    return column[label] > column[other] or (column[label] == column[other] and label < other)
 
 
 @inline
@@ -185,6 +144,7 @@ def serial_kernel(
             image, positive = np.int64(image_of_pair[pair]), np.int64(pairs.indices[pair])
             own = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
             excluded = own if redraw else own[:0]
+            draws = samplers.ImageDraws(tables, sampling, excluded, state, counts)
             for f in range(dimensions):
                 vector[f] = image_vectors[image, f]
             counts[DRAWS] += 1
@@ -207,9 +167,7 @@ def serial_kernel(
                 positive_score = samplers.score(vector, tables, positive) if warp else np.float32(0.0)
                 tried = 0
                 while True:
-                    negative, more = samplers.draw(
-                        sampler, vector, positive_score, step.margin, tables, sampling, excluded, scratch, state, counts
-                    )
+                    negative, more = samplers.draw(sampler, vector, positive_score, step.margin, draws, scratch)
                     tried += more
                     if not endless or negative >= 0:
                         break

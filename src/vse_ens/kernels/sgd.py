@@ -161,25 +161,14 @@ def sgd_kernel(
                 for f in range(dimensions):
                     scratch.start[f] = vector[f]
             positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
+            draws = samplers.ImageDraws(tables, sampling, positives, state, counts)
             # These draws do not depend on the steps in between: draw for all labels, and prefetch the rows.
             if vse_ens:
                 samplers.accumulate_factors(vector, sampling, scratch.cumulative)
-                samplers.draw_vse_ens_ahead(
-                    dimensions,
-                    vector,
-                    scratch.cumulative,
-                    labels,
-                    sampling,
-                    positives,
-                    state,
-                    counts,
-                    scratch.negatives,
-                )
+                samplers.draw_vse_ens_ahead(dimensions, vector, scratch.cumulative, draws, scratch.negatives)
             elif draws_ahead:
                 for n in range(positives.shape[0]):
-                    negative, _ = samplers.draw(
-                        sampler, vector, _ZERO, _ZERO, tables, sampling, positives, scratch, state, counts
-                    )
+                    negative, _ = samplers.draw(sampler, vector, _ZERO, _ZERO, draws, scratch)
                     scratch.negatives[n] = negative
                     prefetch_row(labels, max(negative, 0))
                     prefetch_row(labels, np.int64(positives[n]))
@@ -192,9 +181,7 @@ def sgd_kernel(
                     negative = scratch.negatives[n]
                 else:
                     own_score = samplers.score(vector, tables, positive) if warp else _ZERO
-                    negative, tried = samplers.draw(
-                        sampler, vector, own_score, step.margin, tables, sampling, positives, scratch, state, counts
-                    )
+                    negative, tried = samplers.draw(sampler, vector, own_score, step.margin, draws, scratch)
                     if rank_weighted and negative >= 0:
                         # L(rank) of eq. 2, with the rank estimated as floor((|A| - 1) / N)
                         weight = step.rank_weight[(labels.shape[0] - 1) // tried]

@@ -74,14 +74,13 @@ def softmax_kernel(
                 positives = pairs.indices[pairs.indptr[image] : pairs.indptr[image + 1]]
                 if vse_ens:
                     samplers.accumulate_factors(vector, sampling, scratch.cumulative)
+                draws = samplers.ImageDraws(tables, sampling, positives, state, counts)
                 for n in range(positives.shape[0]):
                     rows, slopes = gradients.rows[draw], gradients.slopes[draw]
                     rows[0] = positives[n]
                     found = 0
                     for j in range(1, negatives + 1):
-                        label, _ = samplers.draw(
-                            sampler, vector, _ZERO, _ZERO, tables, sampling, positives, scratch, state, counts
-                        )
+                        label, _ = samplers.draw(sampler, vector, _ZERO, _ZERO, draws, scratch)
                         rows[j] = label
                         prefetch_row(labels, max(label, 0))
                         found += label >= 0

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vse_ens.data.csr import take_rows
-from vse_ens.errors import MissingPartError, ModelError
+from vse_ens.errors import ModelError, optional_library
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import transpose_pairs
 from vse_ens.model.ann_file import check_graph_file
@@ -51,7 +51,7 @@ class ImageIndex:
     @classmethod
     def build(cls, search: ImageSearch, *, threads: int = 0) -> ImageIndex:
         """Index all images, which takes minutes per million; ``threads`` of 0 uses all cores."""
-        index = _usearch()(ndim=_width(search), metric="ip", dtype="f16")
+        index = _usearch().Index(ndim=_width(search), metric="ip", dtype="f16")
         longest = max((float(np.linalg.norm(block, axis=1).max()) for _, block in _vectors(search)), default=1.0)
         for numbers, block in _vectors(search):
             index.add(numbers, _on_sphere(block, longest), threads=threads)
@@ -65,7 +65,7 @@ class ImageIndex:
     @classmethod
     def load(cls, path: str | Path, search: ImageSearch) -> ImageIndex:
         """Check the index file of the same model, and memory-map it."""
-        index = _usearch()
+        index = _usearch().Index
         try:
             check_graph_file(str(path), len(search.known.images), _width(search))
             graph = index.restore(str(path), view=True)
@@ -154,9 +154,5 @@ def _on_sphere(vectors: Floats, longest: float) -> Floats:
     return np.column_stack([vectors, height]).astype(np.float32)
 
 
-def _usearch() -> type[Index]:
-    try:
-        from usearch.index import Index
-    except ImportError as error:
-        raise MissingPartError("an image index needs the library usearch: pip install 'vse-ens[index]'") from error
-    return Index
+def _usearch() -> Any:
+    return optional_library("usearch.index", "an image index needs the library usearch", "index")

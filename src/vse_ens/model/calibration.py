@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.errors import ModelError
 from vse_ens.model.completeness import Completeness
 from vse_ens.model.embeddings import Floats
 
@@ -21,7 +20,7 @@ LABELS, BOTH, FEATURES, NOTHING = range(4)
 """Kinds of images: known by labels, by labels and features, by features alone, or by nothing."""
 KIND_SHIFT = 32
 _COUNT = (1 << KIND_SHIFT) - 1
-_KIND_NAMES = {BOTH: "confidence_both", FEATURES: "confidence_features"}
+_NAMES = {LABELS: "confidence", BOTH: "confidence_both", FEATURES: "confidence_features"}
 
 
 class Temperature(NamedTuple):
@@ -65,11 +64,17 @@ def softmax_shares(scores: Floats, totals: Floats, temperatures: Floats) -> Floa
 
 
 class Curve(NamedTuple):
-    """The temperature of images of one kind, and the map from shares to probabilities."""
+    """The temperature of images of one kind, and the map from shares to probabilities, through knots."""
 
     temperature: Temperature
     shares: Floats
+    """Of the knots, ascending from 0."""
     values: Floats
+    """The held-out probability at each knot, non-decreasing from 0."""
+
+    def interpolated(self, shares: Floats) -> NDArray[np.float64]:
+        """Return the probabilities of shares."""
+        return np.asarray(np.interp(shares, self.shares, self.values))
 
     @classmethod
     def of_frequencies(cls, known: Annotations) -> Curve:
@@ -92,19 +97,10 @@ class Calibration:
     the data record the label: all its labels were held out.
     """
 
-    temperature: Temperature
-    shares: Floats
-    """The knots, ascending from 0."""
-    values: Floats
-    """The held-out probability at each knot, non-decreasing from 0."""
+    curves: Mapping[int, Curve]
+    """By kind of image; a kind that is missing is treated as `LABELS`, which is always there."""
     completeness: Completeness | None = None
     """How many labels the data lack; None just after training, when a confidence is the held-out probability."""
-    curves: Mapping[int, Curve] = field(default_factory=dict)
-    """By kind of image, except `LABELS`; a kind that is missing is treated as `LABELS`."""
-
-    def __post_init__(self) -> None:
-        if self.shares.ndim != 1 or self.shares.shape != self.values.shape or not len(self.shares):
-            raise ModelError("the arrays confidence_shares and confidence_values do not fit together")
 
     def log_totals(self, scores: Floats, counts: Counts) -> Floats:
         """Return log sum_a e^(score / temperature) of each row of ``scores``.
@@ -116,7 +112,7 @@ class Calibration:
 
     def temperatures(self, counts: Counts) -> Floats:
         """Return the softmax temperature of each image, from what is known of it."""
-        found, kinds = self.temperature.of(counts & _COUNT), counts >> KIND_SHIFT
+        found, kinds = self.curves[LABELS].temperature.of(counts & _COUNT), counts >> KIND_SHIFT
         for kind, curve in self.curves.items() if kinds.any() else ():
             found = np.where(kinds == kind, curve.temperature.of(counts & _COUNT), found)
         return found
@@ -130,10 +126,10 @@ class Calibration:
 
     def probabilities_of_shares(self, shares: Floats, counts: Counts) -> Floats:
         """Return held-out probabilities from softmax shares."""
-        found, kinds = np.interp(shares, self.shares, self.values), counts >> KIND_SHIFT
+        found, kinds = self.curves[LABELS].interpolated(shares), counts >> KIND_SHIFT
         for kind, curve in self.curves.items() if kinds.any() else ():
             if (kinds == kind).any():
-                found = np.where(kinds == kind, np.interp(shares, curve.shares, curve.values), found)
+                found = np.where(kinds == kind, curve.interpolated(shares), found)
         return found.astype(np.float32)
 
     def expected_counts(self, probabilities: Floats, counts: Counts, labels: NDArray[np.integer]) -> Floats:
@@ -164,45 +160,20 @@ class Calibration:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
-        return {
-            "confidence_shares": self.shares,
-            "confidence_temperature": np.array(self.temperature, np.float32),
-            "confidence_values": self.values,
-            **(self.completeness.arrays() if self.completeness else {}),
-            **{
-                f"{name}_{part}": array
-                for kind, name in _KIND_NAMES.items()
-                if kind in self.curves
-                for part, array in self.curves[kind]
-                ._replace(
-                    temperature=np.array(self.curves[kind].temperature, np.float32)  # type: ignore[arg-type]
-                )
-                ._asdict()
-                .items()
-            },
-        }
+        found = self.completeness.arrays() if self.completeness else {}
+        for kind, name in _NAMES.items():
+            parts = self.curves[kind]._asdict() if kind in self.curves else {}
+            found |= {f"{name}_{part}": np.asarray(array, np.float32) for part, array in parts.items()}
+        return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration | None:
         """Return the calibration with the arrays that `arrays` returned, or None if there are none."""
-        if "confidence_shares" not in arrays:
-            return None
-        try:
-            base, exponent = arrays["confidence_temperature"].tolist()
-            return cls(
-                Temperature(base, exponent),
-                arrays["confidence_shares"],
-                arrays["confidence_values"],
-                Completeness.from_arrays(arrays),
-                {
-                    kind: Curve(
-                        Temperature(*arrays[f"{name}_temperature"].tolist()),
-                        arrays[f"{name}_shares"],
-                        arrays[f"{name}_values"],
-                    )
-                    for kind, name in _KIND_NAMES.items()
-                    if f"{name}_shares" in arrays
-                },
+        curves = {
+            kind: Curve(
+                Temperature(*arrays[f"{name}_temperature"].tolist()), arrays[f"{name}_shares"], arrays[f"{name}_values"]
             )
-        except KeyError as error:
-            raise ModelError(f"the array {error} is missing beside confidence_shares") from error
+            for kind, name in _NAMES.items()
+            if f"{name}_shares" in arrays
+        }
+        return cls(curves, Completeness.from_arrays(arrays)) if curves else None

@@ -36,6 +36,8 @@ _MAX_SHIFT, _MAX_SLOPE, _MAX_FACT = 20.0, 10.0, 1e9
 # Not read here: `Embeddings.own_vectors` and `plain_features` check the rows that are used.
 _BY_IMAGE = ("image_vectors", "features_values")
 _MAX_POWER = 1e3
+# What the names of the arrays of a curve begin with: of images with labels, with features as well, with features alone.
+_CONFIDENCES = ("confidence_", "confidence_both_", "confidence_features_")
 
 
 def check_settings(settings: Mapping[str, Any]) -> Config:
@@ -89,9 +91,9 @@ def check_arrays(arrays: Arrays, config: Config, images: int, labels: int) -> No
         _check_context(arrays, labels)
     if "label_weights_indptr" in arrays:
         _check_sparse_weights(arrays, labels)
-    if "feature_weights" in arrays:
-        _check_features(arrays)
-    for kind in ("confidence_", "confidence_both_", "confidence_features_"):
+    if "features_values" in arrays:
+        _check_features(arrays, images)
+    for kind in _CONFIDENCES:
         if f"{kind}shares" in arrays:
             _check_calibration(arrays, labels, kind)
     if COMPLETENESS_ARRAYS[0] in arrays:
@@ -128,6 +130,17 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "label_weights_indices": (whole, (entries,)),
             "label_weights_indptr": (long, (labels + 1,)),
         }
+    if "features_indptr" in arrays:
+        entries = _rows(arrays, "features_values")
+        expected |= {
+            "features_values": (single, (entries,)),
+            "features_indices": (whole, (entries,)),
+            "features_indptr": (long, (images + 1,)),
+            "features_columns": (long, (1,)),
+        }
+    elif "features_values" in arrays or "feature_weights" in arrays:
+        values = arrays.get("features_values", np.empty((0, 0)))
+        expected["features_values"] = (single, (images, values.shape[-1] if values.ndim else 0))
     if "feature_weights" in arrays:
         columns = arrays["feature_weights"].shape[-1] if arrays["feature_weights"].ndim else 0
         expected |= {
@@ -139,39 +152,21 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
             "feature_logits": (single, (_rows(arrays, "feature_logits"), columns + 1)),
             "feature_folds": (whole, (images,)),
         }
-        entries = _rows(arrays, "features_values")
-        if "features_indptr" in arrays:
+    for kind in _CONFIDENCES if "feature_weights" in arrays else _CONFIDENCES[:1]:
+        if any(name.startswith(kind) for name in arrays):
+            knots = max(1, _rows(arrays, f"{kind}shares"))
             expected |= {
-                "features_values": (single, (entries,)),
-                "features_indices": (whole, (entries,)),
-                "features_indptr": (long, (images + 1,)),
-                "features_columns": (long, (1,)),
+                f"{kind}shares": (single, (knots,)),
+                f"{kind}values": (single, (knots,)),
+                f"{kind}temperature": (single, (2,)),
             }
-        else:
-            values = arrays.get("features_values", np.empty((0, 0)))
-            expected["features_values"] = (single, (images, values.shape[-1] if values.ndim else 0))
-        for kind in ("confidence_both_", "confidence_features_"):
-            if any(name.startswith(kind) for name in arrays):
-                knots = max(1, _rows(arrays, f"{kind}shares"))
-                expected |= {
-                    f"{kind}shares": (single, (knots,)),
-                    f"{kind}values": (single, (knots,)),
-                    f"{kind}temperature": (single, (2,)),
-                }
-    if any(name.startswith("confidence_") for name in arrays):
-        knots = max(1, _rows(arrays, "confidence_shares"))
+    if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
+        by_label = _rows(arrays, "confidence_completeness") > 1
         expected |= {
-            "confidence_shares": (single, (knots,)),
-            "confidence_values": (single, (knots,)),
-            "confidence_temperature": (single, (2,)),
+            "confidence_completeness": (single, (labels if by_label else 1,)),
+            "confidence_correction": (single, (2,)),
+            "confidence_facts": (single, (4,)),
         }
-        if any(name in arrays for name in COMPLETENESS_ARRAYS):  # a model of an older version has none of them
-            by_label = _rows(arrays, "confidence_completeness") > 1
-            expected |= {
-                "confidence_completeness": (single, (labels if by_label else 1,)),
-                "confidence_correction": (single, (2,)),
-                "confidence_facts": (single, (4,)),
-            }
     return expected
 
 
@@ -204,7 +199,23 @@ def _check_sparse_weights(arrays: Arrays, labels: int) -> None:
         raise ModelError("the array 'label_weights_indices' must ascend within every row")
 
 
-def _check_features(arrays: Arrays) -> None:
+def _check_features(arrays: Arrays, images: int) -> None:
+    if "features_indptr" not in arrays:
+        given = arrays["features_values"].shape[1]
+    else:
+        given, indptr, indices = (
+            int(arrays["features_columns"][0]),
+            arrays["features_indptr"],
+            arrays["features_indices"],
+        )
+        if not ends_match(indptr, indices, images) or not rises(indptr) or not rows_ascend(indptr, indices):
+            raise ModelError("the arrays 'features_indptr' and 'features_indices' do not describe rows of features")
+        if len(indices) and (indices.min() < 0 or indices.max() >= given):
+            raise ModelError(f"the array 'features_indices' must lie in 0..{given - 1}")
+    if len(arrays["feature_map"]) not in (0, given):
+        raise ModelError(f"the array 'feature_map' must have {given} rows, got {len(arrays['feature_map'])}")
+    if "feature_weights" not in arrays:
+        return
     leverages, factors = arrays["feature_leverages"], arrays["feature_factors"]
     if len(leverages) and not (leverages.min() >= 0 and leverages.max() < 1):
         raise ModelError("the array 'feature_leverages' must hold numbers from 0 to below 1")
@@ -217,18 +228,6 @@ def _check_features(arrays: Arrays) -> None:
     if len(folds) and not (folds.min() >= -1 and folds.max() < max(regressions, 1)):
         raise ModelError(f"the array 'feature_folds' must hold numbers from -1 to {max(regressions, 1) - 1}")
     columns = arrays["feature_weights"].shape[1]
-    if "features_indptr" not in arrays:
-        given = arrays["features_values"].shape[1]
-    else:
-        given, indptr, indices = (
-            int(arrays["features_columns"][0]),
-            arrays["features_indptr"],
-            arrays["features_indices"],
-        )
-        if not ends_match(indptr, indices, len(leverages)) or not rises(indptr) or not rows_ascend(indptr, indices):
-            raise ModelError("the arrays 'features_indptr' and 'features_indices' do not describe rows of features")
-        if len(indices) and (indices.min() < 0 or indices.max() >= given):
-            raise ModelError(f"the array 'features_indices' must lie in 0..{given - 1}")
     if columns != min(given, MAX_COLUMNS):
         raise ModelError(f"the array 'feature_weights' must have {min(given, MAX_COLUMNS)} columns, got {columns}")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.features.attach import named_rows, plain_features
+from vse_ens.data.features.attach import like_features, named_rows, plain_features
 from vse_ens.data.features.table import FeatureTable
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.kernels.arrays import Csr
@@ -93,11 +93,7 @@ class LoadedModel:
         columns = self.known.features.shape[1]
         if rows.ndim != 2 or rows.shape[1] != columns:
             raise ConfigError(f"the model was trained on {columns:,} features per image, got {rows.shape[-1]:,}")
-        if isinstance(rows, np.ndarray) != isinstance(self.known.features, np.ndarray):
-            from scipy.sparse import csr_array
-
-            rows = plain_features(csr_array(rows) if isinstance(rows, np.ndarray) else rows.toarray())
-        return ids, rows, one
+        return ids, like_features(rows, self.known.features), one
 
     def own_vectors(self, images: NDArray[np.integer] | None) -> Floats | None:
         """Return the image vectors that do not depend on known labels; None if there are none."""
@@ -132,7 +128,7 @@ class LoadedModel:
         """Write the model directory, atomically."""
         settings = {"config": config.to_dict(), "preset": preset, "training": training, "validation": validation}
         arrays = self.model.arrays() | (self.calibration.arrays() if self.calibration else {})
-        if self.model.features is not None:
+        if self.known.features is not None:
             arrays |= feature_arrays(self.known.features)
         card = model_card(config.to_dict(), self.known.summary(), training, validation)
         save_model(path, StoredModel(settings, arrays, self.known, card))

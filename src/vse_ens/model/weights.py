@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.errors import ModelError
 from vse_ens.kernels.arrays import Csr
 from vse_ens.kernels.gram_ridge import add_dense_weights, add_sparse_weights
 from vse_ens.model.embeddings import Floats
@@ -25,17 +24,6 @@ class LabelWeights:
     """|A| + 1 if sparse, else empty."""
     indices: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     """The column a of every entry, ascending within a row, if sparse; else empty."""
-
-    def __post_init__(self) -> None:
-        # Only checks that do not read every number: the arrays may be a memory-mapped file.
-        if self.is_dense:
-            fits = self.values.shape[0] == self.values.shape[1]
-        else:
-            fits = len(self.indptr) > 0 and len(self.values) == len(self.indices) == self.indptr[-1]
-        if not fits:
-            raise ModelError(
-                "the arrays label_weights_values, label_weights_indptr and label_weights_indices do not fit together"
-            )
 
     @property
     def is_dense(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.errors import ConfigError, MissingPartError
+from vse_ens.errors import ConfigError, optional_library
 from vse_ens.pixels.preprocessing import CONFIG, Preprocessing
 
 NETWORKS = ("onnx/vision_model.onnx", "vision_model.onnx", "onnx/model.onnx", "model.onnx")
@@ -83,10 +83,7 @@ def _find_network(model: Path) -> Path:
 
 
 def _open(path: Path, provider: str, threads: int | None) -> Any:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingPartError("networks need the library onnxruntime: pip install 'vse-ens[pixels]'") from error
+    onnxruntime = optional_library("onnxruntime", "networks need the library onnxruntime", "pixels")
     available = {name.removesuffix("ExecutionProvider").lower(): name for name in onnxruntime.get_available_providers()}
     if provider.lower() not in available:
         raise ConfigError(f"onnxruntime has no provider {provider!r} here, only {', '.join(sorted(available))}")

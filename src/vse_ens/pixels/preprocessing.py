@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.errors import ConfigError, MissingPartError
+from vse_ens.errors import ConfigError, optional_library
 
 Size = tuple[int, int]
 
@@ -126,10 +126,7 @@ def _size(value: Any) -> int | Size:
 
 
 def _open(content: bytes) -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingPartError("pictures need the library Pillow: pip install 'vse-ens[pixels]'") from error
+    Image = optional_library("PIL.Image", "pictures need the library Pillow", "pixels")  # noqa: N806  # its usual name
     Image.init()
     formats = [name for name in _FORMATS if name in Image.OPEN]  # Pillow may be built without some
     with warnings.catch_warnings():

@@ -43,9 +43,7 @@ class IncrementalTrainer:
         generation: int,
         workers: int | None = None,
     ) -> None:
-        # An image vector includes its features (`Embeddings.settled`): from now on it is a free vector.
-        tower = config.tower.replace("id+features", "id").replace("features", "id")
-        self._config = replace(config, tower=tower, dimensions=embeddings.dimensions, members=1)
+        self._config = replace(config, dimensions=embeddings.dimensions, members=1)
         self._stream = Streams(config.seed).child("grow", generation)
         self._train_pairs = known.with_pairs(_chosen(old, known, self._stream)[known.image_numbers()])
         start = initial_embeddings(replace(self._config, seed=self._stream.key()[0] % 2**63), known)
@@ -83,11 +81,13 @@ def carry_over(embeddings: Embeddings, old: Annotations, known: Annotations, sta
     """Return ``start``, made for the larger vocabularies, with the rows of the old model in it."""
     labels = known.labels.translate(old.labels)
     images = known.images.translate(old.images)
-    grown = replace(start.copy(), feature_map=embeddings.feature_map)
+    grown = replace(start.copy(), feature_map=embeddings.feature_map.copy())
     grown.label_vectors[labels] = embeddings.label_vectors
     grown.label_bias[labels] = embeddings.label_bias
     if len(grown.image_vectors):
         grown.image_vectors[images] = embeddings.image_vectors
+        if len(grown.feature_map):  # vectors of images include their features
+            grown.image_vectors[images] -= grown.mapped(old.features)
     if embeddings.has_context:
         grown.label_squares[labels] = embeddings.label_squares
         rows, theirs = _input_rows(embeddings, grown, labels)

@@ -199,13 +199,13 @@ class Trainer:
         """The map from scores to confidences, learned on held-out labels; None where none were held out."""
         if not self._validator or not self._stopping.best_epoch:
             return None
-        found = self._validator.calibration(self._best_embeddings(self._validator), *self._scales, self._backend.pool)
-        return replace(found, curves=self._features.curves) if self._features else found
+        found = self._validator.calibration(self._validation_model(self._validator))
+        return replace(found, curves={**found.curves, **self._features.curves}) if self._features else found
 
-    @property
-    def _scales(self) -> tuple[float, float]:
-        """The scales of the label weights and of the neighbors."""
-        return self._label_weights_scale, self._neighbors.scale if self._neighbors else 0.0
+    def _validation_model(self, validator: Validator) -> Model:
+        """Return the model of the best epoch for the validation images, without their held-out labels."""
+        embeddings = self._backend.validation_embeddings(validator.images, best=True)
+        return validator.model(embeddings, self._label_weights_scale, self._neighbors.scale if self._neighbors else 0.0)
 
     @property
     def _features(self) -> LearnedFeatures | None:
@@ -216,7 +216,7 @@ class Trainer:
         if best not in self._features_by_epoch:
             found = next(iter(self._features_by_epoch.values()), None)
             found = found or learn_features(self.known, self.config.balance, self._workers)
-            model = self._validator.model(self._best_embeddings(self._validator), *self._scales)
+            model = self._validation_model(self._validator)
             self._features_by_epoch = {best: with_labels(found, self._validator, model)}
         return self._features_by_epoch[best]
 
@@ -232,13 +232,10 @@ class Trainer:
         if not self._validator or not self.config.neighbors or not best:
             return None
         if best not in self._neighbors_by_epoch:
-            embeddings = self._best_embeddings(self._validator)
+            embeddings = self._backend.validation_embeddings(self._validator.images, best=True)
             found = self._validator.choose_neighbors_scale(embeddings, self._label_weights_scale)
             self._neighbors_by_epoch = {best: found}
         return self._neighbors_by_epoch[best]
-
-    def _best_embeddings(self, validator: Validator) -> Embeddings:
-        return self._backend.validation_embeddings(validator.images, best=True)
 
     @property
     def label_weights_regularization(self) -> float | None:

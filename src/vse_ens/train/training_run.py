@@ -228,7 +228,8 @@ def train_added_pairs(
     learned, features = None, loaded.model.features
     if features is not None:
         learned = refit_features(features, known, training["features_regularization"])
-    model = Model(trainer.embeddings, weights, loaded.model.label_weights_scale, neighbors)
+    embeddings = trainer.embeddings.with_features(known.features)
+    model = Model(embeddings, weights, loaded.model.label_weights_scale, neighbors)
     model = model.balanced(known, config.balance).completed(known, config.balance, learned)
     if calibration is not None:
         calibration = calibration.for_pairs(known)

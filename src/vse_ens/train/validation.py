@@ -29,7 +29,6 @@ from vse_ens.model.model import Model
 from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.topk import run_serial
 from vse_ens.model.weights import LabelWeights
-from vse_ens.run.pool import Pool
 
 # Images with a held-out label: enough to see a difference of one point in recall, but at most this share of the images
 # or, where images have many labels, of the pairs.
@@ -192,13 +191,9 @@ class Validator:
         scale = hill_climb(_NEIGHBOR_SCALES, _FIRST_NEIGHBOR_SCALE, values)
         return ValidationResult(_means(measured[scale]), scale)
 
-    def calibration(
-        self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float, pool: Pool | None = None
-    ) -> Calibration:
+    def calibration(self, model: Model) -> Calibration:
         """Learn how often suggestions are right, by score, from a model that has not seen the held-out labels."""
-        return calibrate(
-            self.model(embeddings, label_weights_scale, neighbors_scale), self.data.split, self.data.features, pool
-        )
+        return calibrate(model, self.data.split, self.data.features)
 
     def model(self, embeddings: Embeddings, label_weights_scale: float, neighbors_scale: float) -> Model:
         """Return the model that has not seen the held-out labels."""

@@ -9,7 +9,7 @@ from benchmarks.paper.data_sets import COUNTS, load_data_set, marked_titles, pap
 from benchmarks.paper.numbers import DATA_SETS, PAPER
 from benchmarks.paper.stand_ins import Shape, stand_in
 
-from vse_ens.data.io.write import write_pairs
+from vse_ens.data.io.write import write_parquet
 
 
 @pytest.mark.parametrize("name", ["openimages", "nuswide"])
@@ -35,7 +35,7 @@ def test_a_part_of_a_stand_in_keeps_its_proportions(name: str) -> None:
 
 def test_a_file_is_used_as_it_is(tmp_path: Path) -> None:
     data = stand_in(Shape(60, 12, 200, 50))
-    write_pairs(tmp_path / "pairs.parquet", data)
+    write_parquet({tmp_path / "pairs.parquet": data})
     data_set = load_data_set("nuswide", tmp_path / "pairs.parquet", 0.01)
     assert data_set.data == data
     described = data_set.describe()

@@ -15,7 +15,7 @@ from benchmarks.paper.run import Effort, reproduce
 from benchmarks.paper.stand_ins import Shape, stand_in
 from benchmarks.paper.training import Limits
 
-from vse_ens.data.io.write import write_pairs
+from vse_ens.data.io.write import write_parquet
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +73,7 @@ def _read(folder: Path) -> Any:
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """One run with a real file for IAPR-TC12."""
     folder = tmp_path_factory.mktemp("reproduction")
-    write_pairs(folder / "iaprtc12.parquet", stand_in(Shape(300, 40, 1_300, 280), seed=5))
+    write_parquet({folder / "iaprtc12.parquet": stand_in(Shape(300, 40, 1_300, 280), seed=5)})
     document = reproduce(
         folder, CountingListener(), effort=TOY, paths={"iaprtc12": folder / "iaprtc12.parquet"}, workers=2
     )

@@ -19,7 +19,7 @@ from tests.support.photos import jpeg, packet
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections import FileChange, open_collection
-from vse_ens.data.collections.journal import write_changes
+from vse_ens.data.collections.journal import read_suggested, write_changes
 from vse_ens.data.feedback.verdicts import Feedback
 
 Vse = Callable[..., Any]
@@ -385,3 +385,30 @@ def test_an_image_is_found_by_its_base_name_or_path(vse: Vse, folder_model: Path
     for name in ("0000.jpg", "./0000.jpg", "Pictures/0/0000.jpg"):
         assert vse("annotate", folder_model, name, "--json").document == [wanted]
     assert vse("annotate", folder_model, "gone.jpg").status != 0
+
+
+def test_decisions_taken_in_other_programs_become_feedback(
+    vse: Vse, folder_model: Path, photos: Path, tmp_path: Path
+) -> None:
+    journal, feedback = tmp_path / "j.jsonl", tmp_path / "f.sqlite"
+    arguments = ("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1)
+    answer = vse(*arguments, "--prefix", "suggested|", "--journal", journal, "--json")
+    assert answer.status == 0, answer.err
+    total = answer.document["labels_added"]
+    suggested = read_suggested(journal)
+    assert (suggested.prefix, len(suggested.model)) == ("suggested|", 12)
+    image, label = next((image, next(iter(found))) for image, found in suggested.labels.items() if len(found) == 1)
+    Path(f"{photos / image}.xmp").write_bytes(packet(["sea"]))
+    answer = vse("feedback", "collect", journal, "--to", feedback, "--by", "ann", "--json")
+    assert answer.status == 0, answer.err
+    assert answer.document["suggestions"] == {"moved": 0, "kept": total - 1, "deleted": 1, "unclear": 0}
+    assert (answer.document["accepted"], answer.document["rejected"], answer.document["new"]) == (total - 1, 1, total)
+    assert "still below 'suggested|' count as accepted; --only-decided leaves them out" in answer.err
+    with_verdicts = Feedback(feedback)
+    assert with_verdicts.of(image).rejected == {label: with_verdicts.of(image).rejected[label]}
+    [event] = [event for event in with_verdicts.events(limit=total) if event.image == image]
+    with_verdicts.close()
+    assert (event.by, event.source, event.model) == ("ann", "files", suggested.model)
+    assert event.confidence == suggested.labels[image][label]
+    again = vse("feedback", "collect", journal, "--to", feedback, "--by", "ann", "--only-decided", "--json")
+    assert (again.document["new"], again.document["rejected"], again.document["accepted"]) == (0, 1, 0)

@@ -11,16 +11,16 @@ from tests.support.curate_models import KNOWN, LABELS, MODELS
 from tests.support.saved_models import random_annotator
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.model import topk
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS as BY_LABELS
+from vse_ens.model.calibration import Calibration, Curve, Temperature
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.model import Model
 
 EVERY = np.arange(len(KNOWN.images))
 PLAIN = Temperature(1.0, 0.0)
 # Above a share of 0.3 it grows no surer.
-CALIBRATION = Calibration(
-    Temperature(2.0, 0.5), np.array([0.0, 0.1, 0.3], np.float32), np.array([0.0, 0.2, 0.9], np.float32)
-)
+CURVE = Curve(Temperature(2.0, 0.5), np.array([0.0, 0.1, 0.3], np.float32), np.array([0.0, 0.2, 0.9], np.float32))
+CALIBRATION = Calibration({BY_LABELS: CURVE})
 # Scores so large that a share is as good as 1 would not tell one order from another.
 CONTEXT = replace(MODELS["context with weights"], label_weights_scale=0.3)
 
@@ -63,8 +63,8 @@ def test_confidences_equal_suggestions_and_scores_break_ties(
     monkeypatch.setattr(topk, "_BLOCK_BYTES", 4 * LABELS * rows)
     found = likely_missing(LoadedModel(CONTEXT, KNOWN, CALIBRATION), top)
     judged = [
-        (float(np.interp(share, CALIBRATION.shares, CALIBRATION.values)), score, image, label)
-        for share, score, image, label in slow_missing(CONTEXT, CALIBRATION.temperature)
+        (float(np.interp(share, *CURVE[1:])), score, image, label)
+        for share, score, image, label in slow_missing(CONTEXT, CURVE.temperature)
     ]
     expected = in_order(judged)[:top]
     assert expected[4][0] == pytest.approx(0.9)

@@ -33,7 +33,8 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model import topk
-from vse_ens.model.calibration import Calibration, Temperature
+from vse_ens.model.calibration import LABELS as BY_LABELS
+from vse_ens.model.calibration import Calibration, Curve, Temperature
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.presets import configure
@@ -43,7 +44,7 @@ PAIRS = np.arange(KNOWN.pairs)
 MISTAKES = mistake_probabilities(KNOWN).astype(float)
 
 
-CALIBRATION = Calibration(Temperature(1.5, 0.25), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))
+CALIBRATION = Calibration({BY_LABELS: Curve(Temperature(1.5, 0.25), *np.array([[0.0, 1.0], [0.0, 1.0]], np.float32))})
 
 
 def test_left_out_rows_are_those_without_the_label() -> None:

@@ -141,6 +141,7 @@ FILES = {
     "xmc": ("trn_X_Y.txt", "2 30\n10:1 20:1\n10:1\n"),
     "cvat": ("annotations.xml", '<?xml version="1.0"?>\n<annotations>\n  <version>1.1</version>\n</annotations>'),
     "voc": ("Annotations/a.xml", "<annotation><filename>a.jpg</filename></annotation>"),
+    "imagefolder": ("metadata.jsonl", '{"file_name": "a.jpg", "labels": ["sea"]}'),
     "yolo": ("data.yaml", "train: images\nnames: [cat]\n"),
     "hydrus": ("client.db", "SQLite format 3\0"),
     "hydrus, an answer of its API": ("metadata.json", '{"metadata": [{"tags": {"6c": {"storage_tags": {}}}}]}'),
@@ -168,6 +169,8 @@ def test_a_missing_plugin_is_named(kind: str, tmp_path: Path) -> None:
 def test_tables_of_similar_names_are_read_without_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text("image,label\na,sea\n")
     assert find_collection(tmp_path / "ratings.csv") is None
+    (tmp_path / "metadata.csv").write_text("file_name,labels\na,sea\n")
+    assert Annotations.read(tmp_path / "metadata.csv").pairs == 1
     (tmp_path / "schema.json").write_text('{"type": "object"}')
     assert find_collection(tmp_path) is None
     with pytest.raises(ConfigError, match=r"format must be one of csv, .*, got 'word'"):

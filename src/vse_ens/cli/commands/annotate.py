@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from vse_ens.annotator import Annotator
     from vse_ens.curate.suggest import Suggestion, Suggestions, SuggestOptions
+    from vse_ens.data.collections.base import WritableCollection
+    from vse_ens.data.collections.write import WriteReport
     from vse_ens.data.features import FeatureTable
     from vse_ens.data.vocabulary import Vocabulary
     from vse_ens.export import SuggestedEdits
@@ -145,7 +147,7 @@ def annotate(
         raise misuse("--features", "cannot be combined with --cluster")
     run = _Run(model, parse_completeness(completeness), options, console, table)
     if mode == "features":
-        run.features(list(images))
+        run.features(list(images), None if labels is None else parse_labels(labels))
     elif mode == "images":
         run.images(list(images))
     elif mode == "labels":
@@ -160,11 +162,7 @@ def _mode(
     images: Sequence[str], labels: str | None, all_images: bool, out: Path | None, write: Path | None, by_features: bool
 ) -> Mode:
     """Return what to annotate and where the suggestions go."""
-    if by_features and labels is not None:
-        raise misuse(
-            "--labels", "cannot be combined with --features; the labels that the model knows of an image count"
-        )
-    if sum((bool(images), labels is not None, all_images)) != 1 and (images or all_images or not by_features):
+    if sum((bool(images), labels is not None, all_images)) != 1 and (all_images or not by_features):
         raise misuse("IMAGE", "give exactly one of IMAGE, --labels and --all")
     if all_images != (out is not None or write is not None):
         raise misuse("--all", "--all and --out FILE or --write SOURCE must be given together")
@@ -197,15 +195,18 @@ class _Run:
             note_unlabeled(known, self.console, images)
         self._print(images, found)
 
-    def features(self, images: list[str]) -> None:
-        """Print suggestions for images by their features, and by the labels that the model knows of them."""
+    def features(self, images: list[str], given: list[str] | None) -> None:
+        """Print suggestions for images by their features, and by the labels given or that the model knows of them."""
         annotator, table = self._load(), self.table
         if table is None:
             return
         images = [_find_image(table.images, image) for image in images] or list(table.images)
         table = table.aligned(annotator.known_.feature_names, "the file of features")
         chosen = table.matrix[table.images.numbers(images)]
-        labels = [annotator.known_labels(image) if image in annotator.known_.images else [] for image in images]
+        known = annotator.known_
+        labels = [
+            given if given is not None else known.labels_of(image) if image in known.images else [] for image in images
+        ]
         self._print(images, annotator.annotate(features=chosen, labels=labels, **self.options))
 
     def _print(self, images: Sequence[str], found: Sequence[Suggestions]) -> None:
@@ -266,6 +267,8 @@ class _Run:
         given = "" if "min_confidence" in given_parameters() else ", the default"
         rows = [("confidence", f"at least {least:g}{given}; change it with --min-confidence")]
         report = writing.write(collection, edits, self.console, prefix=prefix, rows=rows, confidences=edits.confidences)
+        if report.written.journal is not None:
+            self._note_suggested(report, collection, prefix, edits)
         if not annotator.config_.has_features and self.table is None:
             note_unlabeled(annotator.known_, self.console)
         reached = sum(len(edit.add) for edit in edits.values())
@@ -273,6 +276,22 @@ class _Run:
             self.console.note(self._why_few(annotator, edits, reached, source, collection.format))
         elif reached and not report.added and not report.missing:
             self.console.note(f"{source} has the {plural(reached, 'suggestion')} of a confidence of {least:g} already")
+
+    def _note_suggested(
+        self, report: WriteReport, collection: WritableCollection, prefix: str, edits: SuggestedEdits
+    ) -> None:
+        """Write what was suggested to the journal, from which ``vse feedback collect`` takes it."""
+        from vse_ens.data.collections.journal import Suggested, note_suggested
+        from vse_ens.storage.reader import manifest_digest
+
+        labels: dict[str, dict[str, float | None]] = {}
+        for image, edit in report.edits.items():
+            known = edits.confidences.get(image, {})
+            labels[image] = {label: known.get(label) for label in (one.removeprefix(prefix) for one in edit.add)}
+        model = manifest_digest(self.model)[:12]
+        about = Suggested(collection.path, collection.format, prefix, model, labels)
+        if report.written.journal is not None:
+            note_suggested(report.written.journal, about)
 
     def _why_few(
         self, annotator: Annotator, edits: SuggestedEdits, reached: int, source: Path, source_format: str

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from vse_ens.cli.console import Console, columns, facts, plural
-from vse_ens.cli.options import CollectionFormat, CollectionPath, DefuseFormulas, Reading, WriteOptions
+from vse_ens.cli.options import (
+    CollectionFormat,
+    CollectionPath,
+    DefuseFormulas,
+    Person,
+    Reading,
+    WriteOptions,
+    user_name,
+)
 from vse_ens.cli.parameters import Argument, Option, misuse
 from vse_ens.errors import DataError
 
@@ -41,7 +49,13 @@ def apply(
         float | None,
         Option("With --audit, also accept findings without a decision from this confidence on.", "X", min=0.0, max=1.0),
     ] = None,
-    out: Annotated[Path | None, Option("Write the cleaned pairs: .csv, .jsonl or .parquet.", "FILE")] = None,
+    consolidate: Annotated[
+        bool, Option("Remove labels that another label of the image implies by --rules, instead of adding them.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        Option("Write the cleaned pairs: .csv, .jsonl or .parquet; or a file in the format of PAIRS.", "FILE"),
+    ] = None,
     to: Annotated[Path | None, Option("Write the changed labels to a collection.", "SOURCE")] = None,
     writing: WriteOptions,
     reading: Reading,
@@ -57,6 +71,8 @@ def apply(
     """
     if accept_from is not None and audit is None:
         raise misuse("--accept-from", "needs --audit")
+    if consolidate and reading.rules is None:
+        raise misuse("--consolidate", "needs --rules")
     if feedback is audit is reading.rules is None:
         if to is None:
             raise misuse("PAIRS", "give --feedback, --audit or --rules")
@@ -74,25 +90,33 @@ def apply(
     if out is not None and to is not None:
         raise misuse("--out", "cannot be combined with --to")
     from vse_ens.data.cleaning import SUFFIXES, clean
-    from vse_ens.data.collections.write import difference_edits
+    from vse_ens.data.collections.write import difference_edits, write_copy
     from vse_ens.data.io.write import check_suffix
     from vse_ens.data.rules.store import read_rules
 
-    if out is not None:
-        check_suffix(out, *SUFFIXES)
     collection = None if to is None else writing.open(to, reading.format)
+    if out is not None and out.suffix not in SUFFIXES and out.suffix == file.suffix and file.is_file():
+        if out.exists() and out.samefile(file):
+            raise misuse("--out", f"{out} is PAIRS itself; use --to, which vse undo can restore")
+        collection = writing.open(file, reading.format)
+    elif out is not None:
+        check_suffix(out, *SUFFIXES)
     rules = None if reading.rules is None else read_rules(reading.rules)
     # The rules are applied after the decisions, so that the report tells them apart.
     data = reading.read(file, console, rules=False)
     with console.status("cleaning"):
-        cleaned = clean(data, audit=audit, accept_from=accept_from, feedback=feedback, rules=rules)
+        cleaned = clean(
+            data, audit=audit, accept_from=accept_from, feedback=feedback, rules=rules, consolidate=consolidate
+        )
     console.notes(data.notes)
-    if collection is not None:
+    if collection is not None and out is None:
         console.text(facts(_rows(cleaned)))
         edits = difference_edits(data, cleaned.data)
         writing.write(collection, edits, console, more={"cleaned": cleaned.to_dict()})
         return
-    if out is not None:
+    if out is not None and collection is not None:
+        write_copy(collection, difference_edits(data, cleaned.data), out)
+    elif out is not None:
         cleaned.write(out)
     added, removed = (sum(one.count for one in part.values()) for part in (cleaned.added, cleaned.removed))
     console.result(
@@ -197,6 +221,45 @@ def apply_feedback(
     with console.status(f"reading {file}"):
         edits = feedback_edits(file)
     writing.write(collection, edits, console)
+
+
+def collect(
+    journal: Annotated[Path, Argument("The journal that vse annotate --write reported.", "JOURNAL")],
+    to: Annotated[Path, Option("The feedback file to add to; it is created if there is none.", "FILE")],
+    *,
+    only_decided: Annotated[bool, Option("Leave out suggestions that are still as they were written.")] = False,
+    by: Person = None,
+    console: Console,
+) -> None:
+    """Read back what you did with written suggestions in your own program.
+
+    A suggestion that was kept, or moved out of its prefix, was accepted; one that was deleted, rejected. The last
+    verdict on a pair counts, so that the command can be repeated.
+
+    Example: vse feedback collect undo.jsonl --to model.feedback.sqlite
+    """
+    from vse_ens.data.collections.review import collect as collect_decisions
+    from vse_ens.data.feedback.verdicts import Feedback
+
+    with console.status(f"reading {journal}"):
+        found = collect_decisions(journal, only_decided=only_decided)
+    console.notes(found.notes)
+    if found.counts["deleted"] == found.counts.total():
+        console.note(f"no suggestion is left in {found.suggested.collection}; all count as rejected")
+    elif found.counts["kept"] and found.suggested.prefix and not only_decided:
+        still = f"{plural(found.counts['kept'], 'suggestion')} still below {found.suggested.prefix!r}"
+        console.note(f"{still} count as accepted; --only-decided leaves them out")
+    feedback = Feedback(to)
+    try:
+        stored = feedback.add_batch(found.verdicts, by=by or user_name(), source="files", model=found.suggested.model)
+    finally:
+        feedback.close()
+    accepted = sum(one.verdict == "accept" for one in found.verdicts)
+    counts = {name: found.counts[name] for name in ("moved", "kept", "deleted", "unclear")}
+    document = {"file": to, "accepted": accepted, "rejected": len(found.verdicts) - accepted, "new": stored.stored}
+    rows = [(name, f"{count:,}" if isinstance(count, int) else count) for name, count in (document | counts).items()]
+    console.result({**document, "suggestions": counts}, facts(rows))
+    console.finish(f"{plural(stored.stored, 'new verdict')} in {to}; an update teaches them to the model.")
 
 
 def show(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -140,13 +139,11 @@ def calibrate(
 
 def _ask(annotator: Annotator, count: int, out: Path, said: list[SuggestionVerdict], console: Console) -> None:
     """Write suggestions in the form of an ``audit.csv``, for a person to fill the column ``decision``."""
-    from vse_ens.storage.atomic import replace_file
+    from vse_ens.data.io.write import write_csv
 
     chosen = annotator.suggestions_to_judge(count, verdicts=said)
-    with replace_file(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(("kind", "image", "label", "other_label", "confidence", "reason", "decision"))
-        lines.writerows(("missing", image, label, "", f"{sure:.4f}", "", "") for image, label, sure in chosen)
+    header = ("kind", "image", "label", "other_label", "confidence", "reason", "decision")
+    write_csv(out, header, (("missing", image, label, "", f"{sure:.4f}", "", "") for image, label, sure in chosen))
     document = {"file": out, "suggestions": len(chosen)}
     console.result(document, facts(document.items()))
     console.finish(f"Write accept or reject into the column decision of {out}, then pass it to --verdicts.")

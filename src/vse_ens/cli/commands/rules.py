@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 
 from vse_ens.cli.console import Console, columns, facts, listed, plural
-from vse_ens.cli.options import DefuseFormulas, Reading, load_model
+from vse_ens.cli.options import DefuseFormulas, Person, Reading, load_model, user_name
 from vse_ens.cli.parameters import Argument, Option, misuse
+from vse_ens.data.rules.lists import ListKind
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -23,7 +23,6 @@ _UNSEEN = "What nobody labels, pairs cannot show; to add it: vse rules apply rul
 _COLUMNS = ("rule", "kind", "label", "other", "by", "date")
 
 RulesPath = Annotated[Path, Argument("A rules file (.jsonl).", "RULES")]
-Person = Annotated[str | None, Option("Your name, kept with the event.", "NAME", name="--by", default="your user name")]
 
 
 def propose(
@@ -125,7 +124,7 @@ def apply_proposals(
         )
     file = RulesFile(path)
     before = file.rules
-    numbers = file.add(new, by=by or _user())
+    numbers = file.add(new, by=by or user_name())
     rules = [number for number, one in zip(numbers, new, strict=True) if one.kind != "rejected"]
     added = sum(number not in before for number in rules)
     rejected = sum(number not in before for number in numbers) - added
@@ -140,6 +139,38 @@ def apply_proposals(
         facts(rows),
         Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"),
     )
+
+
+def import_rules(
+    path: RulesPath,
+    lists: Annotated[Sequence[Path], Argument("Lists of tag aliases, implications, siblings or parents.", "LIST...")],
+    *,
+    kind: Annotated[
+        ListKind | None, Option("What the lists hold; by default, the names of the files say it.", "KIND", name="--as")
+    ] = None,
+    spaces: Annotated[bool, Option("Read underscores as spaces.")] = False,
+    by: Person = None,
+    console: Console,
+) -> None:
+    """Import the aliases and implications of Danbooru, e621 or Hydrus.
+
+    Danbooru's and e621's lists are .csv, .csv.gz or .json, Hydrus's .txt. Siblings are aliases and parents
+    implications. Rules that contradict earlier ones, or that were rejected, are left out.
+
+    Example: vse rules import rules.jsonl tag_aliases.csv tag_implications.csv
+    """
+    from vse_ens.data.rules.lists import fitting, read_list
+    from vse_ens.data.rules.store import RulesFile
+
+    new = [rule for one in lists for rule in read_list(one, kind, spaces=spaces)]
+    file = RulesFile(path)
+    with console.status(f"checking {plural(len(new), 'rule')}"):
+        fit = fitting(new, file.rules)
+    if fit:
+        file.add(fit, by=by or user_name())
+    counts = {"added": len(fit), "left_out": len(new) - len(fit), "in_force": len(file.rules)}
+    rows = [("file", str(path)), *((name.replace("_", " "), f"{count:,}") for name, count in counts.items())]
+    console.result({"file": path, **counts}, facts(rows), Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"))
 
 
 def list_rules(
@@ -209,7 +240,7 @@ def undo_rules(
     from vse_ens.data.rules.store import RulesFile
 
     file = RulesFile(path)
-    undone = file.undo(numbers or None, by=by or _user())
+    undone = file.undo(numbers or None, by=by or user_name())
     rows = [("file", path), *((f"rule {one.id}", one.sentence()) for one in undone)]
     console.result(
         {"file": path, "undone": [one.id for one in undone], "in_force": len(file.rules)},
@@ -233,10 +264,3 @@ def _split(text: str, option: str) -> tuple[str, str]:
     if not equals or not label.strip() or not other.strip():
         raise misuse(option, f"{text!r} is not A=B, such as cars=car")
     return label.strip(), other.strip()
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser() or "anonymous"
-    except (KeyError, OSError):  # no entry in the list of users, as in some containers
-        return "anonymous"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vse_ens.model.calibration import KIND_SHIFT, Calibration, Counts, log_totals, softmax_shares
+from vse_ens.model.calibration import KIND_SHIFT, LABELS, Calibration, Counts, log_totals, softmax_shares
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.loaded import LoadedModel
 from vse_ens.model.topk import row_blocks
@@ -97,7 +97,8 @@ def _lowest_share(calibration: Calibration, counts: Counts, labels: int, share: 
     """
     factors = calibration.expected_counts(np.ones(1, np.float32), np.unique(counts)[:, None], np.arange(labels))
     ratio = float(factors.min() / factors.max()) if factors.size and factors.max() > 0 else 0.0
-    lowest = float(np.interp(share, calibration.shares, calibration.values)) * ratio
+    _, shares, values = calibration.curves[LABELS]
+    lowest = float(np.interp(share, shares, values)) * ratio
     # A little lower, for rounding; the last knot before that probability is reached.
-    knot = int(np.searchsorted(calibration.values, lowest * (1 - 1e-5))) - 1
-    return min(share, float(calibration.shares[max(knot, 0)]))
+    knot = int(np.searchsorted(values, lowest * (1 - 1e-5))) - 1
+    return min(share, float(shares[max(knot, 0)]))

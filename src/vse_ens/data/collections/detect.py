@@ -94,7 +94,6 @@ SPECIFIC = (
     _built_in("lightroom", "database"),
     _built_in("digikam", "database"),
     _built_in("darktable", "folder", "database"),
-    _built_in("imagefolder", "folder", "json"),
 )
 GENERAL = (_built_in("txt-tags"), _built_in("folders", module="class_folders"), _built_in("photos"))
 
@@ -107,6 +106,7 @@ _INTEROP_FILES = (
     ("movielens", r"u\.data|ratings\.dat", rb"\d+(\t|::)\d+\1"),
     ("xmc", r".*X_Y\.txt|.+\.(svm|libsvm)", rb"\d+([ ,]\d+)* "),
     ("cvat", r".+\.xml", rb"(?s).*<annotations>.*<(version|meta|image|track)\b"),
+    ("imagefolder", r"([^/]+/){,2}metadata\.jsonl", rb"(?s).*\bfile_name\b"),
     ("voc", r"([^/]+/)*[^/]+\.xml", rb"(?s).*<annotation>.*<(object|filename|folder)\b"),
     ("yolo", r"[^/]+\.ya?ml", rb"(?s)(.*\n)?names\s*:"),
     ("hydrus", r"client(\.\w+)?\.db", rb"SQLite format 3"),
@@ -284,6 +284,7 @@ def _check_uninstalled(glance: Glance) -> None:
         for format_name, pattern, start in missing:
             file = Glance(folder / name)
             if re.fullmatch(pattern, name) and re.match(start, file.head):
-                table = "; or pass --format csv or txt to read a table of pairs" if file.kind == "text" else ""
+                tables = "jsonl" if name.endswith(".jsonl") else "csv or txt" if file.kind == "text" else ""
+                table = f"; or pass --format {tables} to read a table of pairs" if tables else ""
                 message = f"{glance.path} is {format_name}, which needs a plug-in: pip install {INTEROP}"
                 raise MissingPartError(message + table)

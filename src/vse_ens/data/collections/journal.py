@@ -62,6 +62,19 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Suggested:
+    """The suggestions that a write added, for `vse_ens.data.collections.review.collect`."""
+
+    collection: Path
+    format: str
+    prefix: str
+    model: str
+    """The fingerprint of the model."""
+    labels: dict[str, dict[str, float | None]]
+    """The labels added to each image, without the prefix, and their confidence."""
+
+
+@dataclass(frozen=True)
 class Undone:
     """The result of an undo."""
 
@@ -134,6 +147,27 @@ def write_changes(
                 raise
             raise DataError(f"{error}; vse undo {journal} restores the {len(files):,} files written before") from error
     return Written(files, journal, skipped, refused)
+
+
+def note_suggested(journal: Path, suggested: Suggested) -> None:
+    """Append the suggestions of a write to its journal."""
+    about = {"collection": _encoded(suggested.collection), "model": suggested.model}
+    lines = [about | {"format": suggested.format, "prefix": suggested.prefix}, *suggested.labels.items()]
+    with journal.open("ab", buffering=0) as log:
+        _append(log, ({"suggested": line} for line in lines))
+
+
+def read_suggested(journal: Path) -> Suggested:
+    """Return the suggestions of a write."""
+    lines = [record["suggested"] for record in _records(journal) if "suggested" in record]
+    if not lines:
+        raise DataError(f"{journal} has no suggestions; name a journal of vse annotate --write")
+    try:
+        about, labels = lines[0], {str(image): dict(found) for image, found in lines[1:]}
+        collection = _decoded(about["collection"])
+        return Suggested(collection, str(about["format"]), str(about["prefix"]), str(about["model"]), labels)
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{journal} has damaged suggestions; restore a copy") from None
 
 
 def _write(
@@ -276,7 +310,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
             root = _root(given)
         elif kind is not None:
             noted[kind].add(str(record[kind]))
-        else:
+        elif "suggested" not in record:
             entries.append((number, record))
             if len(entries) > _BATCH:  # what became of an entry is noted before those of the next batch
                 yield from oldest()

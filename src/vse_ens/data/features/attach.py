@@ -52,6 +52,15 @@ def squared_lengths(plain: Any) -> NDArray[np.float64]:
     return np.bincount(rows, squares, minlength=plain.shape[0]).astype(np.float64, copy=False)
 
 
+def like_features(plain: Any, other: Any) -> Any:
+    """Return rows of features as an array if the ``other`` ones are one, else as a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    if isinstance(plain, np.ndarray) == isinstance(other, np.ndarray):
+        return plain
+    return plain_features(csr_array(plain) if isinstance(plain, np.ndarray) else plain.toarray())
+
+
 def attach_features(data: Annotations, features: Any) -> Annotations:
     """Return the pairs with one row of features per image; a row of zeros stands for an image without features.
 
@@ -125,8 +134,7 @@ def joined_features(images: Vocabulary, parts: Sequence[Annotations]) -> Any:
             found = _rows_at(matrix, at, len(images))
             found = found.copy() if found is matrix else found
             continue
-        if isinstance(found, np.ndarray) != isinstance(matrix, np.ndarray):
-            raise DataError("features must be dense or sparse as before; convert them")
+        matrix = like_features(matrix, found)
         given = np.flatnonzero(squared_lengths(matrix))
         if isinstance(found, np.ndarray):
             found[at[given]] = matrix[given]

@@ -39,7 +39,9 @@ def write_parquet(files: Mapping[Path, Annotations]) -> None:
     """
     with replace_files(*files) as partials:
         for partial, data in zip(partials, files.values(), strict=True):
-            _write(partial, data)
+            with pq.ParquetWriter(partial, _SCHEMA) as file:
+                for group in _groups(data):
+                    file.write_table(group)
 
 
 def check_suffix(path: Path, *suffixes: str) -> None:
@@ -87,23 +89,6 @@ def text_lines(
         yield text.getvalue()
 
 
-def write_pairs(path: Path, data: Annotations, progress: Callable[[int], None] | None = None) -> None:
-    """Write sorted ``image``, ``label`` columns; ``progress`` is called with the number of pairs written."""
-    check_suffix(path, ".parquet")
-    with replace_file(path) as partial:
-        _write(partial, data, progress)
-
-
-def _write(path: Path, data: Annotations, progress: Callable[[int], None] | None = None) -> None:
-    written = 0
-    with pq.ParquetWriter(path, _SCHEMA) as file:
-        for group in _groups(data):
-            file.write_table(group)
-            written += group.num_rows
-            if progress:
-                progress(written)
-
-
 def _groups(data: Annotations) -> Iterator[pa.Table]:
     """Yield the pairs of as many whole images as make about a row group."""
     first = 0
@@ -134,7 +119,7 @@ def _jsonl(path: Path, data: Annotations) -> None:
 
 
 _TABLES: dict[str, Callable[[Path, Annotations], None]] = {
-    "parquet": write_pairs,
+    "parquet": lambda path, data: write_parquet({path: data}),
     "csv": _csv,
     "tsv": _csv,
     "jsonl": _jsonl,

@@ -1,8 +1,8 @@
-"""Apply rules to pairs, and tell the pairs that only a rule gave from the others."""
+"""Apply rules to pairs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +13,13 @@ from vse_ens.data.rules.rule_set import RuleSet
 from vse_ens.data.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
-class AppliedRules:
-    """Pairs after rules were applied."""
-
-    data: Annotations
-    is_implied: NDArray[np.bool_]
-    """For every pair of ``data`` whether only an implication gave it."""
-    renamed: int
-    """The number of pairs whose label was replaced."""
-
-    @property
-    def implied(self) -> int:
-        """The number of pairs that only an implication gave."""
-        return int(self.is_implied.sum())
-
-
-def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None = None) -> AppliedRules:
+def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None = None) -> Annotations:
     """Replace labels by the names in force, then add the labels that they imply.
 
     A pair that a person ``rejected`` is not added by an implication. Labels that were replaced leave the vocabulary.
     """
     if not len(rules):
-        return AppliedRules(data, np.zeros(data.pairs, np.bool_), 0)
+        return data
     names = [rules.name_of(label) for label in data.labels]
     closure = rules.closure()
     kept = Vocabulary.from_ids(names, "label")
@@ -48,15 +32,18 @@ def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None 
     if rejected is not None and len(added):
         added = np.setdiff1d(added, _rejected_keys(rejected, data.images, labels, rules), assume_unique=True)
     added = np.setdiff1d(added, given, assume_unique=True)
-    keys = np.concatenate([given, added])
-    order = np.argsort(keys, kind="stable")
-    result = Annotations.from_keys(data.images, labels, keys[order])
     renamed = np.array([name != label for name, label in zip(names, data.labels, strict=True)], np.bool_)
     count = int(renamed[data.indices].sum())
     note = f"rules replaced the label of {count:,} pairs and added {len(added):,} implied pairs"
-    result = replace(result, features=data.features, feature_names=data.feature_names, pictures=data.pictures)
-    result = replace(result, notes=(*data.notes, note))
-    return AppliedRules(result, order >= len(given), count)
+    result = Annotations.from_keys(data.images, labels, np.concatenate([given, added]), (*data.notes, note))
+    return replace(result, features=data.features, feature_names=data.feature_names, pictures=data.pictures)
+
+
+def unimplied(data: Annotations, rules: RuleSet) -> NDArray[np.bool_]:
+    """Return for every pair whether no other label of its image implies its label."""
+    keys = pair_keys(data.image_numbers(), data.indices)
+    closure = {label: [one for one in implied if one in data.labels] for label, implied in rules.closure().items()}
+    return ~np.isin(keys, _implied_keys(keys, data.labels, closure))
 
 
 def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[str, list[str]]) -> NDArray[np.uint64]:

@@ -7,10 +7,9 @@ import secrets
 import socket
 import sys
 from contextlib import suppress
-from importlib import import_module
 from types import ModuleType
 
-from vse_ens.errors import ClusterError, MissingPartError
+from vse_ens.errors import ClusterError, optional_library
 from vse_ens.system import available_cores
 
 # Send no usage statistics, and leave the reporting of errors to this package.
@@ -31,10 +30,7 @@ def start(address: str | None, workers: int | None) -> tuple[ModuleType, bool]:
     Without an ``address`` a private cluster is started on this machine: loopback only, its own token, no dashboard.
     """
     _set_environment(private=address is None)
-    try:
-        ray = import_module("ray")
-    except ImportError as error:
-        raise MissingPartError("work on a cluster needs Ray: pip install 'vse-ens[cluster]'") from error
+    ray = optional_library("ray", "work on a cluster needs Ray", "cluster")
     if ray.is_initialized():
         return ray, False
     if address:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from vse_ens.errors import MissingPartError
+from vse_ens.errors import optional_library
 from vse_ens.service.errors import ApiError
 
 if TYPE_CHECKING:
@@ -46,10 +46,7 @@ _BLOCK = 1 << 20  # bytes of a scan read at a time
 
 def check_pillow() -> None:
     """Raise an error that says how to install Pillow if it is missing."""
-    try:
-        import PIL  # noqa: F401
-    except ImportError as error:
-        raise MissingPartError("pictures need the library Pillow: pip install 'vse-ens[service]'") from error
+    optional_library("PIL", "pictures need the library Pillow", "service")
 
 
 def media_type() -> str:

@@ -16,7 +16,7 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.errors import ModelError
 from vse_ens.kernels.arrays import COUNTS, Csr, Features, Sampling, Step, TrainingArrays
-from vse_ens.kernels.rank_table import Probes, find_moved_factors
+from vse_ens.kernels.rank_table import Probes, RankScratch, find_moved_factors
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
@@ -121,15 +121,14 @@ class Training:
 class Rankings:
     """The rankings of the sampler `vse-ens`, which a refresh sorts on all workers; other samplers have none.
 
-    ``sort`` is the kernel, ``allocate`` makes the scratch of a worker. With ``probes``, a refresh after the first one
-    sorts only by factors whose ranking no longer holds. Those ``kept`` from round to round are a part of checkpoints.
+    ``sort`` is the kernel. With ``probes``, a refresh after the first one sorts only by factors whose ranking no longer
+    holds. Those ``kept`` from round to round are a part of checkpoints.
     """
 
     def __init__(
         self,
         training: Training,
         sort: Callable[..., None],
-        allocate: Callable[[int], Any],
         factors: int,
         probes: Probes | None = None,
         *,
@@ -140,7 +139,8 @@ class Rankings:
         """Whether there are rankings to draw from."""
         self.sort = sort
         self._tables, self._sampling, self._workers = training.arrays.tables, training.sampling, training.workers
-        self._scratch = [allocate(len(training.data.labels)) for _ in range(self._workers.count)] if self.used else []
+        scratches = range(self._workers.count if self.used else 0)
+        self._scratch = [RankScratch.allocate(len(training.data.labels)) for _ in scratches]
         self._probes, self._kept = probes, kept
         self._factors = np.arange(factors)
         self._moved = np.empty(factors, np.int64)

@@ -16,7 +16,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, Step, cache_lines
 from vse_ens.kernels.context import ContextScratch, InputGradients, apply_input_gradients
 from vse_ens.kernels.context_losses import MAX_SHARING, apply_softmax_gradients, context_kernel
-from vse_ens.kernels.rank_table import RankScratch, rank_factors
+from vse_ens.kernels.rank_table import rank_factors
 from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.kernels.softmax import softmax_kernel
 from vse_ens.kernels.two_phase import (
@@ -75,7 +75,7 @@ class BatchEngine:
     def __init__(self, training: Training) -> None:
         self.training = training
         self._schedule = Schedule.of(training.config, len(training.data.labels))
-        self.rankings = Rankings(training, rank_factors, RankScratch.allocate, training.width + 1, kept=False)
+        self.rankings = Rankings(training, rank_factors, training.width + 1, kept=False)
         # A batch ends with a whole image, so it may be longer than asked for by the labels of one image.
         max_positives = 2 * self._schedule.batch + training.longest
         kernels = ContextKernels if training.config.has_context else SoftmaxKernels

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vse_ens.config import Config
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.random import shuffle
-from vse_ens.kernels.serial import TRACED, SortScratch, serial_kernel, sort_factors
+from vse_ens.kernels.serial import TRACED, serial_kernel, sort_factors
 from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.streams import Streams
 from vse_ens.train.engines.base import Rankings, RoundStats, Training
@@ -57,7 +57,7 @@ class SerialEngine:
         """Draws from one refresh to the next."""
         self.training = training
         self._pairs = training.arrays.pairs
-        self.rankings = Rankings(training, sort_factors, SortScratch.allocate, training.width)
+        self.rankings = Rankings(training, sort_factors, training.width)
         codes = samplers.CODES[config.sampler], losses.CODES[config.loss]
         settings = config.positives == "iid", config.redraw_positives, config.warp_cap
         self._make_steps = partial(

@@ -9,7 +9,7 @@ import numpy as np
 
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, SharedTables, cache_lines
-from vse_ens.kernels.rank_table import RankScratch, rank_factors
+from vse_ens.kernels.rank_table import rank_factors
 from vse_ens.kernels.sgd import SgdScratch, merge_slice_updates, sgd_kernel
 from vse_ens.run.threads import Task
 from vse_ens.streams import Streams
@@ -30,7 +30,7 @@ class SliceEngine:
         self.training = training
         self._schedule = Schedule.of(config, labels)
         probes = ranking_probes(config, labels)
-        self.rankings = Rankings(training, rank_factors, RankScratch.allocate, width + 1, probes)
+        self.rankings = Rankings(training, rank_factors, width + 1, probes)
         self._kernel = sgd_kernel(
             width, samplers.CODES[config.sampler], losses.CODES[config.loss], config.has_ids, config.has_features
         )

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.support.dataset_files import imagefolder
+
 from vse_ens.data.collections import LabelEdit, OpenOptions, open_collection
-from vse_ens.data.collections.imagefolder import ImageFolder
 from vse_ens.errors import DataError
+from vse_ens_interop.imagefolder import ImageFolder
 
 
 def write_lines(folder: Path, *rows: dict[str, Any], name: str = "metadata.jsonl") -> Path:

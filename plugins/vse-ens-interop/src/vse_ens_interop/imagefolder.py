@@ -27,8 +27,9 @@ from vse_ens.data.collections.base import (
 )
 from vse_ens.data.collections.detect import Glance
 from vse_ens.data.collections.files import as_label, list_files, read_bytes, relative_id
-from vse_ens.data.collections.text_edits import CsvText, JsonText, Splice
+from vse_ens.data.collections.text_edits import JsonText, Splice
 from vse_ens.errors import DataError
+from vse_ens_interop.csv_text import CsvText
 
 _METADATA = ("metadata.jsonl", "metadata.csv")
 _SINGULAR = ("label", "tag", "category", "class", "keyword", "concept", "label_name", "class_name")
@@ -39,10 +40,10 @@ _SEPARATORS = ("|", ";")
 
 
 def detect(glance: Glance) -> bool:
-    """Return whether a folder has a metadata file, or a file is one."""
+    """Return whether a folder has a metadata file, or a file is one; a CSV file alone is a table of pairs."""
     if glance.is_folder:
         return any(name.rpartition("/")[2] in _METADATA and name.count("/") <= 2 for name in glance.names)
-    return glance.path.name in _METADATA and b"file_name" in glance.head
+    return glance.kind == "json" and glance.path.name in _METADATA and b"file_name" in glance.head
 
 
 class ImageFolder(ImageList, Editable):
