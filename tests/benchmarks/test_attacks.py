@@ -1,4 +1,4 @@
-"""The attacks: each holds at a small size, faults are seen, and the table of SECURITY.md is that of the results."""
+"""The attacks: each holds at a small size, faults are seen, and SECURITY.md has the table of the stored results."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def learning(times: int) -> Outcome:
                 if running.http.post("/api/feedback", json=body).status_code == 200:
                     answered.append((image, label))
                 time.sleep(chance.random() * 3.0)
-            running.process.kill()  # the update goes on alone, and may meet that of the next service
+            running.process.kill()  # the update continues alone, and may meet that of the next service
             running.process.wait()
             running.http.close()
             stored = Feedback(feedback)

@@ -85,7 +85,7 @@ REPEATED = {
         "service/test_server.py::test_too_many_connections_are_told_to_come_back",
     ),
     "heads and bodies": _attack(
-        "heads of 32 to 256 kB in one segment, endless heads, large bodies, bytes that are no request",
+        "heads of 32 to 256 kB in one segment, endless heads, large bodies, bytes without a request",
         "accepted",
         "service/test_connection.py::test_a_head_in_one_piece_is_refused_like_one_in_many",
         "service/test_limited_protocol.py::test_a_head_is_limited_in_one_piece_and_in_many",
@@ -130,7 +130,7 @@ REPEATED = {
         "114 of 315 accepted, 7 crashes, 10 hangs",
         "model/test_hostile_models.py::test_is_refused_on_every_load",
     ),
-    "models that are no files": _attack(
+    "model files": _attack(
         "FIFOs, devices, folders and huge text in place of the files of a model",
         "hangs, memory",
         "storage/test_reader.py::test_a_fifo_is_refused_without_waiting_for_a_writer",
@@ -195,7 +195,7 @@ REPEATED = {
             "test_a_link_to_an_image_a_catalog_or_nowhere_is_refused",
         ),
     ),
-    "files that are none": _attack(
+    "tag files": _attack(
         "FIFOs, devices and folders in place of files of tags and sidecars",
         "hangs, memory",
         *_untrusted(
