@@ -9,7 +9,7 @@ from tests.support.random_models import KINDS, label_pairs_of, random_case
 from vse_ens.errors import ConfigError
 from vse_ens.model import similar
 from vse_ens.model.embeddings import Embeddings
-from vse_ens.model.similar import ImageSimilarity, similar_labels
+from vse_ens.model.similar import ImageSimilarity, similar_images, similar_labels
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:
@@ -23,7 +23,7 @@ def test_similar_images_have_the_nearest_vectors(kind: str, monkeypatch: pytest.
     model, known = random_case(kind)
     vectors = model.embeddings.vectors(np.arange(60), known=known).astype(np.float64)
     expected = sorted((-round(cosine(vectors[5], vectors[n]), 5), n) for n in range(60) if n != 5)
-    found = ImageSimilarity(model.embeddings, known).nearest(5, 9)
+    found = similar_images(model.embeddings, known, 5, 9)
     assert found.numbers.tolist() == [n for _, n in expected[:9]]
     np.testing.assert_allclose(found.similarities, [-value for value, _ in expected[:9]], atol=1e-5)
 
@@ -50,7 +50,7 @@ def test_label_pairs_change_no_bit_of_similar_images(kind: str, monkeypatch: pyt
     monkeypatch.setattr(Embeddings, "vectors", vectors)
     for image in range(60):
         for top in (1, 9, 58, 59, 100):
-            expected = ImageSimilarity(embeddings, known).nearest(image, top)
+            expected = similar_images(embeddings, known, image, top)
             computed.clear()
             found = with_pairs.nearest(image, top)
             assert found.numbers.tolist() == expected.numbers.tolist()

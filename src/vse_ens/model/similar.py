@@ -45,6 +45,11 @@ def similar_labels(embeddings: Embeddings, label: int, top: int) -> Similar:
     return _nearest(np.arange(len(cosines)), cosines, label, top)
 
 
+def similar_images(embeddings: Embeddings, known: Annotations, image: int, top: int) -> Similar:
+    """Return the images with the vectors v_i most similar to that of an image."""
+    return ImageSimilarity(embeddings, known).nearest(image, top)
+
+
 class ImageSimilarity:
     """The images with the vectors v_i most similar to that of an image.
 

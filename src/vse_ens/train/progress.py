@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vse_ens.kernels.arrays import DRAWS
 from vse_ens.run.pool import WorkerTiming
 from vse_ens.train.engines import RoundStats
 
@@ -57,11 +56,15 @@ class EpochReport:
         cls, epoch: int, stats: RoundStats, learning_rate: float, validation: dict[str, float] | None = None
     ) -> EpochReport:
         """Make the report of an epoch."""
-        counts = stats.counts.tolist()
+        draws, violations, tries, rejected, given_up = (int(count) for count in stats.counts)
         return cls(
             epoch,
-            *counts,
-            loss=stats.loss / max(counts[DRAWS], 1),
+            draws,
+            violations,
+            tries,
+            rejected,
+            given_up,
+            loss=stats.loss / max(draws, 1),
             learning_rate=learning_rate,
             seconds=stats.seconds,
             refresh_share=stats.refresh_seconds / stats.seconds if stats.seconds else 0.0,
