@@ -20,6 +20,7 @@ from benchmarks.accuracy.departures import DEPARTURES_BENCHMARK
 from benchmarks.accuracy.features import FEATURES
 from benchmarks.accuracy.fold_in import FOLD_IN
 from benchmarks.accuracy.label_weights import LABEL_WEIGHTS
+from benchmarks.accuracy.nearby import NEARBY
 from benchmarks.accuracy.partial_fit import PARTIAL_FIT
 from benchmarks.accuracy.presets import ACCURACY
 from benchmarks.accuracy.rules import RULES
@@ -88,6 +89,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         DEPARTURES_BENCHMARK,
         TUNE,
         FEATURES,
+        NEARBY,
         FOLD_IN,
         PARTIAL_FIT,
         AUDIT,

@@ -69,8 +69,9 @@ class Config:
     """Whether what the images with the most similar labels have is added to the scores, at a scale found on held-out
     labels."""
     balance: float = 0.0
-    """How much rare labels are preferred: this times the log frequency of a label is subtracted from its scores. About
-    0.5 raises the recall of rare labels at a small cost in precision."""
+    """How much rare labels are preferred: this times the log frequency of a label is subtracted from its scores. Of
+    images known by features alone, a label's scores less their mean are divided by their standard deviation to this
+    power. About 0.5 raises the recall of rare labels at a small cost in precision."""
     margin: float = 1.0
     """The margin by which a positive must outrank a negative (hinge, warp)."""
     rank_distribution: str = "exponential"

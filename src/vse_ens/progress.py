@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 ProgressOption = Callable[[Any], None] | bool | None
@@ -51,9 +50,7 @@ class ProgressBar:
             self._timer.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._make is None:
             return
         self._timer.cancel()

@@ -12,7 +12,6 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 _EXCHANGE_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -150,9 +149,7 @@ class OpenFolder:
     def __enter__(self) -> OpenFolder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def open(self, name: str) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from benchmarks.accuracy import (
     context,
     departures,
     label_weights,
+    nearby,
     partial_fit,
     sensitivity,
     tuning,
@@ -27,6 +30,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.evaluate.rank import mean_metrics
 from vse_ens.presets import configure
+from vse_ens.streams import Streams
 
 
 @pytest.fixture
@@ -139,6 +143,27 @@ def test_balance_is_shown_by_value_and_data_set(tiny: Annotations) -> None:
     assert float(means.rows[1][2]) == pytest.approx(much["mrr"], abs=1e-4)
     assert sets.columns == ("balance", "a", "b")
     assert sets.rows[0][1] == f"{none['recall@10']:.3f} / {none['rare labels: recall@10']:.3f}"
+
+
+def test_folders_and_dates_help_photos_without_labels(tmp_path: Path) -> None:
+    pairs, texts = tmp_path / "pairs.tsv", tmp_path / "texts.tar.gz"
+    kinds = (("sea", "sand", "boat"), ("tree", "moss", "bird"), ("car", "road", "shop"))
+    with pairs.open("w") as rows, tarfile.open(texts, "w:gz") as archive:
+        for number in range(240):
+            image, kind = f"{number // 120:02}/{number}", kinds[number // 10 % 3]
+            rows.writelines(f"{image}\t{label}\n" for at, label in enumerate(kind) if at != number % 4)
+            text = f"<DOCNO>annotations/{image}.eng</DOCNO><DATE>{number // 10} May 2003</DATE>".encode()
+            entry = tarfile.TarInfo(f"{image}.eng")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    raw = nearby.run(str(pairs), str(texts), nearby.SCATTERED, None, epochs=2)
+    assert raw["nearby"]["recall@10"] == raw["labels"]["recall@10"] == 1  # there are nine labels
+    assert raw["nearby"]["mrr"] > raw["labels"]["mrr"] + 0.3
+    assert raw["hidden"] == pytest.approx(0.4 * 240, abs=25)
+    [table] = nearby.score(through_json({"parts": {"scattered": {"raw": raw}}})).tables
+    assert [row[:2] for row in table.rows] == [("scattered", "labels alone"), ("scattered", "--nearby")]
+    rows_of_20 = nearby._hidden([f"00/{number}" for number in range(400)], nearby.IN_ROWS, Streams(0))
+    assert (rows_of_20.reshape(-1, 20).any(axis=1) == rows_of_20.reshape(-1, 20).all(axis=1)).all()
 
 
 def found_by_frequency(data: Annotations) -> float:

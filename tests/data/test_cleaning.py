@@ -174,3 +174,34 @@ def test_another_suffix_is_refused(tmp_path: Path, everything: Cleaned) -> None:
     with pytest.raises(ConfigError, match=r"must end in one of \.csv, \.jsonl, \.parquet"):
         everything.write(tmp_path / "clean.xlsx")
     assert list(tmp_path.glob("clean*")) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_consolidating_keeps_only_labels_that_say_something(tmp_path: Path, seed: int) -> None:
+    data = scenes(60, 60)
+    labels = list(data.labels)
+    chosen = [labels[int(len(labels) * draw)] for draw in Streams(seed).child("consolidate").uniforms(12)]
+    given, done = [("alias", labels[0], "new name")], set()
+    for one, other in zip(chosen[::2], chosen[1::2], strict=True):
+        if labels[0] not in (one, other) and one < other and (one, other) not in done:
+            done.add((one, other))
+            given.append(("implication", one, other))
+    found = rules(*given)
+    cleaned = clean(data, rules=found, consolidate=True)
+    implied = found.closure()
+    wanted = set()
+    for image in data.images:
+        has = {found.name_of(label) for label in data.labels_of(image)}
+        wanted |= {(image, label) for label in has if not any(label in implied.get(one, ()) for one in has)}
+    assert {pair[:2] for pair in rows(cleaned)} == wanted
+    assert {pair[2] for pair in rows(cleaned)} == {"data"}
+    assert cleaned.removed["rule"].count == len(rows(clean(data, rules=rules(given[0])))) - len(wanted)
+    assert set(cleaned.data.labels) == {label for _, label in wanted}
+
+
+def test_consolidating_knows_merges_and_drops_empty_labels(tmp_path: Path) -> None:
+    data = Annotations.from_pairs([("a", "dalmatian"), ("a", "dog"), ("b", "doggy"), ("b", "dalmatian")])
+    (tmp_path / "audit.csv").write_text(f"{HEAD}duplicate,,doggy,dog,,r,merge\n")
+    found = rules(("implication", "dalmatian", "doggy"))
+    cleaned = clean(data, audit=tmp_path / "audit.csv", rules=found, consolidate=True)
+    assert cleaned.data == Annotations.from_pairs([("a", "dalmatian"), ("b", "dalmatian")])

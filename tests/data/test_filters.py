@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.filters import keep_frequent
+from vse_ens.data.filters import keep_frequent, strip_weights
 from vse_ens.errors import ConfigError, DataError
 
 Pairs = set[tuple[str, str]]
@@ -68,3 +68,20 @@ def test_features_follow_their_images() -> None:
 def test_less_than_one_is_refused(option: str) -> None:
     with pytest.raises(ConfigError, match=f"{option} must be at least 1, got 0"):
         keep_frequent(Annotations.from_pairs([("a", "x")]), **{option: 0})
+
+
+@pytest.mark.parametrize(
+    ("label", "stripped"),
+    [
+        ("(masterpiece:1.2)", "masterpiece"),
+        ("((masterpiece))", "masterpiece"),
+        ("(best quality", "best quality"),
+        ("high detail:1.5)", "high detail"),
+        (r"(alice \(wonderland\):1.3)", r"alice \(wonderland\)"),
+        *((text, text) for text in (r"alice \(wonderland\)", "fate (series)", ":)", "(:", "(o)_(o)", "16:9", "a:1.2")),
+    ],
+)
+def test_weights_are_stripped_and_nothing_else(label: str, stripped: str) -> None:
+    data = strip_weights(Annotations.from_pairs([("a", label), ("b", "sea"), ("c", stripped)]))
+    assert data == Annotations.from_pairs([("a", stripped), ("b", "sea"), ("c", stripped)])
+    assert data.notes == (("stripped the weights of 1 label",) if label != stripped else ())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.service_in_thread import ThreadedService, serving_in_thread
+from vse_ens.service.keys import Key
 from vse_ens.service.settings import Limits, Settings
 
 KEY = "a-key-of-thirty-two-characters-x"
@@ -28,7 +29,7 @@ def service(model: Path) -> Iterator[ThreadedService]:
     tight = Limits(
         receive_seconds=0.3, send_seconds=0.3, idle_seconds=1, body_bytes=10_000, head_bytes=5_000, connections=20
     )
-    with serving_in_thread(Settings(model, api_key=KEY, limits=tight)) as started:
+    with serving_in_thread(Settings(model, keys=(Key(KEY),), limits=tight)) as started:
         yield started
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.service_in_process import Client
 from vse_ens.service import openapi
+from vse_ens.service.keys import Key
 from vse_ens.service.routes import TOPICS
 
 
@@ -60,7 +61,7 @@ def test_bodies_have_examples_that_work(client: Client, document: Any) -> None:
 
 def test_the_key_is_told_where_there_is_one(document: Any, serve: Callable[..., Client]) -> None:
     assert "securitySchemes" not in document["components"]
-    with_key = serve(api_key="a-key-nobody-guesses").get("/openapi.json").json()
+    with_key = serve(keys=(Key("a-key-nobody-guesses"),)).get("/openapi.json").json()
     assert with_key["components"]["securitySchemes"] == {"key": {"type": "http", "scheme": "bearer"}}
     assert with_key["security"] == [{"key": []}]
     free = {name for name, operation in operations(with_key) if operation.get("security") == []}

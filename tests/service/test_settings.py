@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from vse_ens.errors import ConfigError
+from vse_ens.service.keys import Key
 from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Settings
 
@@ -21,20 +22,20 @@ def test_this_machine_needs_no_key(host: str) -> None:
 def test_another_address_is_refused_without_a_key(host: str) -> None:
     with pytest.raises(ConfigError, match=r"is reachable from other machines.*--api-key-file"):
         Settings(MODEL, host=host)
-    assert Settings(MODEL, host=host, api_key="a-key-nobody-guesses").is_loopback is False
+    assert Settings(MODEL, host=host, keys=(Key("a-key-nobody-guesses"),)).is_loopback is False
 
 
 @pytest.mark.parametrize("key", ["ключ" * 10, "a-key-nobody-\nguesses", "a-key-nobody-guesses\t"])
 def test_a_key_must_fit_into_a_header(key: str) -> None:
     with pytest.raises(ConfigError, match="the API key must consist of printable ASCII"):
-        Settings(MODEL, api_key=key)
+        Settings(MODEL, keys=(Key(key),))
 
 
 @pytest.mark.parametrize("length", [0, 5, 15])
 def test_a_key_that_can_be_guessed_is_refused(length: int) -> None:
     with pytest.raises(ConfigError, match=f"has {length} characters.*create one with: openssl rand -hex 32"):
-        Settings(MODEL, api_key="x" * length)
-    assert Settings(MODEL, api_key="x" * 16).api_key == "x" * 16
+        Settings(MODEL, keys=(Key("x" * length),))
+    assert Settings(MODEL, keys=(Key("x" * 16),)).keys[0].secret == "x" * 16
 
 
 @pytest.mark.parametrize(

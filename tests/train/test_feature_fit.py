@@ -17,6 +17,7 @@ from vse_ens.errors import ConfigError, DataError
 from vse_ens.model import feature_scores
 from vse_ens.model.calibration import BOTH, FEATURES, KIND_SHIFT
 from vse_ens.model.feature_scores import Factors, FeatureMap, FeatureScores, label_factors, unit_rows
+from vse_ens.train import feature_fit
 from vse_ens.train.feature_fit import Ridge, images_with_both, learn_features
 
 IMAGES, LABELS, COLUMNS = 240, 12, 10
@@ -101,9 +102,14 @@ def test_neighbors_are_those_of_brute_force(data: Annotations, monkeypatch: pyte
     monkeypatch.setattr(feature_scores, "NEIGHBORS", 9)
     scores = FeatureScores(data, Ridge(data, images_with_both(data)).solve(1.0))
     pool, labels = images_with_both(data), data.to_matrix().toarray()
-    rows, center = dense(unit_rows(data.features)), scores.learned.center
-    keys = rows - center if isinstance(data.features, np.ndarray) else rows * center
-    keys /= np.maximum(np.linalg.norm(keys, axis=1, keepdims=True), 1e-12)
+    rows = dense(unit_rows(data.features)).astype(np.float64)
+    centered = rows - rows[pool].mean(0)
+    values, vectors = np.linalg.eigh(centered[pool].T @ centered[pool])
+    whitened = centered @ vectors * (np.maximum(values, 0) + np.maximum(values, 0).mean()) ** -0.25
+    shares = labels.sum(0) / np.count_nonzero(labels.sum(1))
+    predicted = scores.map_scores(np.arange(IMAGES)) - shares**0.8
+    keys = np.concatenate([part / np.linalg.norm(part, axis=1)[:, None] for part in (whitened, predicted)], axis=1)
+    keys *= np.repeat([1, 0.7], [COLUMNS, LABELS]) / np.hypot(1, 0.7)
     for image in (int(pool[0]), int(pool[40]), 16):  # 16 has no label
         others = pool[pool != image]
         cosines = keys[others] @ keys[image]
@@ -115,6 +121,17 @@ def test_neighbors_are_those_of_brute_force(data: Annotations, monkeypatch: pyte
         found = np.zeros(LABELS)
         found[terms.labels.indices] = terms.values
         assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_main_directions_are_those_of_the_largest_singular_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature_fit, "DIRECTIONS", 4)
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(30, 8)) * 2.0 ** -np.arange(8) @ random.normal(size=(8, 8))
+    found = feature_fit._main_directions(rows)
+    assert found @ found.T == pytest.approx(np.eye(4), abs=1e-12)
+    kept = np.linalg.svd(rows)[0][:, :4].T
+    assert np.linalg.svd(found @ kept.T)[1] == pytest.approx(np.ones(4), abs=1e-3)
+    assert feature_fit._main_directions(rows[:3]) == pytest.approx(np.eye(3))
 
 
 def test_wide_features_are_summed_into_fewer_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,12 +319,15 @@ def test_balance_prefers_rare_labels(data: Annotations, fitted: Annotator) -> No
     counts = data.images_per_label / np.count_nonzero(data.labels_per_image)
     moved = model.embeddings_.label_bias - fitted.embeddings_.label_bias
     assert moved == pytest.approx(-np.log(counts), abs=1e-5)
-    cold, rare = "i0016", int(np.argmin(counts))
+    both = images_with_both(data)
 
-    def score(one: Annotator) -> float:
-        return {s.label: s.score for s in one.annotate(cold, top=LABELS)}[data.labels.id(rare)]
+    def scores(one: Annotator) -> np.ndarray:
+        assert one.model_.features is not None
+        return one.model_.features.scores(both, None, np.zeros(len(both), np.int64))
 
-    assert score(model) - score(fitted) == pytest.approx(-np.log(counts[rare]), abs=1e-4)
+    assert scores(fitted).std(axis=0) != pytest.approx(np.ones(LABELS), abs=0.1)
+    assert scores(model).std(axis=0) == pytest.approx(np.ones(LABELS), abs=1e-4)
+    assert scores(model).mean(axis=0) == pytest.approx(scores(fitted).mean(axis=0), abs=1e-4)
     found = [
         sum(data.images_per_label[data.labels.number(s.label)] for one in model_.annotate(images, top=2) for s in one)
         for model_ in (model, fitted)
@@ -318,7 +338,7 @@ def test_balance_prefers_rare_labels(data: Annotations, fitted: Annotator) -> No
 
 
 def test_factors_are_saved_as_they_are() -> None:
-    parts: Any = [np.zeros((1, 1), np.float32)] * 6
-    learned = FeatureMap(*parts, Factors(1.5, 0.25, 20.0, 2.0, 0.5, 0.5, 0.0625, 0.0))
+    parts: Any = [np.zeros((1, 1), np.float32)] * 7
+    learned = FeatureMap(*parts, Factors(1.5, 0.25, 20.0, 2.0, 0.5, 0.5, 0.0625, 0.25, 0.0))
     assert FeatureMap.from_arrays(learned.arrays()) is not None
     assert FeatureMap.from_arrays(learned.arrays()).factors == learned.factors  # type: ignore[union-attr]

@@ -119,12 +119,13 @@ _FEEDBACK = LazyGroup(
 )
 _RULES = LazyGroup(
     "rules",
-    "Propose aliases and implications, accept them as rules, list and undo rules.",
+    "Propose aliases and implications, import or accept them as rules, list and undo rules.",
     "vse rules propose pairs.csv --out proposals.csv",
     {
         "Commands": {
             "propose": _Entry("rules:propose", "Propose aliases and implications between labels."),
             "apply": _Entry("rules:apply_proposals", "Accept and reject proposals, or add rules of your own."),
+            "import": _Entry("rules:import_rules", "Import the aliases and implications of Danbooru, e621 or Hydrus."),
             "list": _Entry("rules:list_rules", "List the rules in force, then the rejected ones."),
             "undo": _Entry("rules:undo_rules", "Undo rules; without numbers, those that were added together last."),
         }

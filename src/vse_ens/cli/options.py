@@ -62,6 +62,9 @@ FeaturesOption = Annotated[
         "FILE",
     ),
 ]
+Nearby = Annotated[
+    bool, Option("Use folders and times of photos: what photos of one folder, day or hour have in common.")
+]
 ScoresOption = Annotated[
     Path | None,
     Option(
@@ -97,13 +100,11 @@ class Reading:
     def parameters() -> list[click.Parameter]:
         """Return the options for click."""
         hints = get_type_hints(ReadOptions, include_extras=True)
-        found = []
-        for name, hint in hints.items():
-            if get_origin(hint) is Annotated:
-                kind, about = hint.__origin__, hint.__metadata__[0]
-                option = Option(about.help, about.metavar, about.name, about.min)
-                found.append(Field(name, Annotated[kind, option], DEFAULTS.get(name)).parameter("Reading options"))
-        return found
+        return [
+            Field(name, hint, DEFAULTS.get(name)).parameter("Reading options")
+            for name, hint in hints.items()
+            if get_origin(hint) is Annotated
+        ]
 
     def read(self, path: Path, console: Console, *, rules: bool = True) -> Annotations:
         """Read a file of pairs or a collection. The result carries notes for the user, such as merged duplicates."""

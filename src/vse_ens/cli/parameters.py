@@ -23,6 +23,8 @@ from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_arg
 
 import click
 
+from vse_ens.read_options import Option as Option
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -30,22 +32,6 @@ class Argument:
 
     help: str
     metavar: str
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option, or a flag if its type is bool."""
-
-    help: str
-    metavar: str | None = None
-    name: str = ""
-    """By default the name of the parameter, as in ``--top``."""
-    min: float | None = None
-    max: float | None = None
-    default: str = ""
-    """Says what happens without the option, if the value of the parameter does not."""
-    callback: Callable[[click.Context, click.Parameter, Any], Any] | None = None
-    """Called with the value before all other options are read."""
 
 
 class Field(NamedTuple):

@@ -40,10 +40,6 @@ _WORDS = re.compile(r"[^\s:|]+")
 class LabelComparison(NamedTuple):
     """How two labels are used; companions are the other labels of their images."""
 
-    together: int
-    """The number of images with both."""
-    chance: float
-    """That number if both were spread over all images independently."""
     difference: float
     """The mean squared deviation of companions from equal use over its variance; about 1 for two names of one thing."""
     companions: int
@@ -63,7 +59,6 @@ class LabelSimilarity:
 
     def compare(self, one: int, other: int) -> LabelComparison:
         """Return how two labels are used."""
-        together, chance = self.together(one, other), self._chance(one, other)
         (images, company), (more, others) = self._company(one), self._company(other)
         both = company + others
         compared = np.flatnonzero(both >= _MIN_COUNT)
@@ -75,7 +70,7 @@ class LabelSimilarity:
         squares = deviation[varies] ** 2 / variance[varies]
         difference = float(squares.mean()) if len(squares) else 0.0
         affinity = self._affinity(one, other, images, company, more, others)
-        return LabelComparison(together, chance, difference, len(squares), affinity)
+        return LabelComparison(difference, len(squares), affinity)
 
     def together(self, one: int, other: int) -> int:
         """Return the number of images with both labels."""
@@ -87,14 +82,12 @@ class LabelSimilarity:
         """Return whether two labels are used as two names of one thing."""
         frequent = min(self._counts[one], self._counts[other]) >= MIN_IMAGES
         # Most pairs fail here, and this test is faster than the comparison of companions.
-        rarely_together = self.together(one, other) <= _MAX_TOGETHER * self._chance(one, other)
+        chance = self._counts[one] * self._counts[other] / max(1, len(self._data.images))
+        rarely_together = self.together(one, other) <= _MAX_TOGETHER * chance
         if not frequent or not rarely_together:
             return False
         use = self.compare(one, other)
         return use.companions >= _MIN_COMPANIONS and use.difference <= _MAX_DIFFERENCE
-
-    def _chance(self, one: int, other: int) -> float:
-        return float(self._counts[one] * self._counts[other] / max(1, len(self._data.images)))
 
     def _affinity(
         self, one: int, other: int, images: int, company: NDArray[np.int64], more: int, others: NDArray[np.int64]

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import AuditDecisions, read_decisions
 from vse_ens.data.feedback.pairs import Verdicts, read_feedback, without_pairs
-from vse_ens.data.filters import contained
+from vse_ens.data.filters import contained, subset
 from vse_ens.data.io.write import check_suffix, text_lines
-from vse_ens.data.rules.apply import apply_rules
+from vse_ens.data.rules.apply import apply_rules, unimplied
 from vse_ens.data.rules.rule_set import Rule, RuleSet
 from vse_ens.errors import ConfigError
 from vse_ens.storage.atomic import replace_file
@@ -121,10 +121,12 @@ def clean(
     accept_from: float | None = None,
     feedback: Path | None = None,
     rules: RuleSet | None = None,
+    consolidate: bool = False,
 ) -> Cleaned:
     """Apply the decisions in an ``audit.csv``, the verdicts in a feedback file, and rules.
 
-    Findings of the audit without a decision are accepted if their confidence is at least ``accept_from``.
+    Findings of the audit without a decision are accepted if their confidence is at least ``accept_from``. With
+    ``consolidate``, labels that another label of the image implies are removed, and none are added by implications.
     """
     nothing = Annotations.from_pairs(())
     decisions = AuditDecisions() if audit is None else read_decisions(audit, accept_from)
@@ -144,7 +146,13 @@ def clean(
         denied = denied.joined(less)
         current = joined
         stages.append(joined)
-    result = apply_rules(current, all_rules, denied)
+    if consolidate:
+        kept_pairs = unimplied(current, all_rules)
+        result = current.with_pairs(kept_pairs)
+        result = subset(result, np.ones(len(result.images), np.bool_), result.images_per_label > 0)
+        removed["rule"] = _chosen(current, ~kept_pairs)
+    else:
+        result = apply_rules(current, all_rules, denied)
     source = np.full(result.pairs, SOURCES.index("rule"), np.uint8)
     for name, stage in reversed(list(zip(SOURCES, stages, strict=False))):
         source[contained(result, stage)] = SOURCES.index(name)

@@ -17,6 +17,8 @@ from vse_ens.errors import ConfigError, DataError
 
 # A word before a colon; "16:9" and ":d" have no namespace.
 _NAMESPACE = re.compile(r"[^\W\d][\w .-]*(?=:\S)")
+# (tag), ((tag)), (tag:1.2) and the ends of (tag, other tag:1.2), not :) or alice \(wonderland\).
+_WEIGHTED = re.compile(r"\(+(?=\w)((?:\\.|[^()\\])+?)(?::\d*\.?\d+)?\)*|(\w(?:\\.|[^()\\])*?):\d*\.?\d+\)+")
 
 
 def keep_frequent(data: Annotations, min_images_per_label: int = 1, min_labels_per_image: int = 1) -> Annotations:
@@ -170,11 +172,27 @@ def merge_spelling(data: Annotations) -> Annotations:
     for group in groups:
         same = [data.labels.number(label) for label in group]
         target[same] = max(same, key=lambda number: (counts[number], -number))
-    kept = Vocabulary.from_ids(data.labels.ids(np.unique(target)), "label")
-    numbers = kept.translate(data.labels)[target[data.indices]]
-    merged = len(data.labels) - len(kept)
+    merged = len(data.labels) - len(np.unique(target))
     note = f"merged {merged:,} label{'s' * (merged > 1)} into others that differ only in case or accents"
-    return _renumbered(data, kept, data.image_numbers(), numbers, note)
+    return _renamed(data, data.labels.ids(target), note)
+
+
+def strip_weights(data: Annotations) -> Annotations:
+    """Return the pairs with labels such as ``(masterpiece:1.2)`` without their weights; a note counts them."""
+    names = [_without_weight(label) for label in data.labels]
+    count = sum(name != label for name, label in zip(names, data.labels, strict=True))
+    return _renamed(data, names, f"stripped the weights of {count:,} label{'s' * (count > 1)}") if count else data
+
+
+def _without_weight(label: str) -> str:
+    found = _WEIGHTED.fullmatch(label)
+    return (found[1] or found[2]).strip() if found else label
+
+
+def _renamed(data: Annotations, names: Sequence[str], note: str) -> Annotations:
+    """Return the pairs with a new name for each label; labels with one name become one."""
+    labels = Vocabulary.from_ids(names, "label")
+    return _renumbered(data, labels, data.image_numbers(), labels.numbers(names)[data.indices], note)
 
 
 def _renumbered(

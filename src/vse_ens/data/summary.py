@@ -87,7 +87,8 @@ class Summary(TableRepr):
 def unlabeled_note(unlabeled: int, images: int) -> list[str]:
     """Return a note on images without labels, if there are any: what can be suggested for them, and what helps."""
     note = f"images without a label: {unlabeled:,} of {images:,}; only frequent labels are suggested for them, "
-    note += "with low confidences; give each one or two, or train with features (--features FILE, or --embed NETWORK)"
+    note += "with low confidences; give each one or two, or train with features: --nearby (folder and time), "
+    note += "--embed NETWORK or --features FILE"
     return [note] if unlabeled else []
 
 

@@ -19,7 +19,7 @@ from vse_ens.data.csr import ends_match, rises, rows_ascend
 from vse_ens.errors import ConfigError, ModelError
 from vse_ens.model.calibration import Temperature
 from vse_ens.model.completeness import COMPLETENESS_ARRAYS, SMALLEST
-from vse_ens.model.feature_scores import MAX_COLUMNS
+from vse_ens.model.feature_scores import DIRECTIONS, MAX_COLUMNS
 from vse_ens.presets import preset
 from vse_ens.storage.tensors import NOT_FINITE, is_finite
 
@@ -142,13 +142,14 @@ def _expected(arrays: Arrays, config: Config, images: int, labels: int) -> dict[
         values = arrays.get("features_values", np.empty((0, 0)))
         expected["features_values"] = (single, (images, values.shape[-1] if values.ndim else 0))
     if "feature_weights" in arrays:
-        columns = arrays["feature_weights"].shape[-1] if arrays["feature_weights"].ndim else 0
+        columns = max(0, arrays["feature_weights"].shape[-1] - 1) if arrays["feature_weights"].ndim else 0
         expected |= {
-            "feature_weights": (single, (labels, columns)),
-            "feature_bias": (single, (labels,)),
-            "feature_center": (single, (columns,)),
+            "feature_weights": (single, (labels, columns + 1)),
+            "feature_gains": (single, (2, labels)),
+            "feature_axes": (single, (min(columns, DIRECTIONS), columns + 1)),
+            "feature_label_axes": (single, (min(labels, DIRECTIONS), labels)),
             "feature_leverages": (single, (images,)),
-            "feature_factors": (single, (8,)),
+            "feature_factors": (single, (9,)),
             "feature_logits": (single, (_rows(arrays, "feature_logits"), columns + 1)),
             "feature_folds": (whole, (images,)),
         }
@@ -221,15 +222,15 @@ def _check_features(arrays: Arrays, images: int) -> None:
         raise ModelError("the array 'feature_leverages' must hold numbers from 0 to below 1")
     if factors.min() < 0 or factors.max() > MAX_SCALE or factors[2] > _MAX_POWER:
         raise ModelError(f"the array 'feature_factors' must hold numbers from 0 to {MAX_SCALE:g}")
-    regressions, rest = divmod(len(arrays["feature_logits"]), max(1, len(arrays["feature_bias"])))
+    regressions, rest = divmod(len(arrays["feature_logits"]), max(1, len(arrays["feature_weights"])))
     folds = arrays["feature_folds"]
     if rest or regressions == 1:
         raise ModelError("the array 'feature_logits' must hold a row per label for each of several regressions")
     if len(folds) and not (folds.min() >= -1 and folds.max() < max(regressions, 1)):
         raise ModelError(f"the array 'feature_folds' must hold numbers from -1 to {max(regressions, 1) - 1}")
-    columns = arrays["feature_weights"].shape[1]
+    columns = arrays["feature_weights"].shape[1] - 1
     if columns != min(given, MAX_COLUMNS):
-        raise ModelError(f"the array 'feature_weights' must have {min(given, MAX_COLUMNS)} columns, got {columns}")
+        raise ModelError(f"the array 'feature_weights' must have {min(given, MAX_COLUMNS)} columns and one more")
 
 
 def _check_calibration(arrays: Arrays, labels: int, kind: str) -> None:

@@ -9,8 +9,9 @@ was fitted on, the prediction is made by a fit without it, which is exact: with 
 To it is added g z_i(a), the logit of a logistic regression. Each half of the images has one of its own; an image is
 scored by that of the other half, and a new image by the mean of both.
 
-The neighbors of an image are the 100 images with the most similar features: the cosine of dense features less their
-mean, or of sparse features weighted by rarity. They count e^(p cosine), and a label adds log(1 + share / 0.03). So
+The neighbors of an image are the 100 images with the highest cosine of two vectors side by side: the features on their
+256 main directions, each divided by the fourth root of its variance, at length 1; and the map's predictions less their
+mean, on their 256 main directions, at length 0.7. They count e^(p cosine), and a label adds log(1 + share / 0.03). So
 
     f_i(a) = w m_i(a) + v log(1 + share_i(a) / 0.03)
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -42,9 +43,12 @@ NEIGHBORS = 100
 """The most images with similar features that count."""
 MAX_NEIGHBORS_FROM = 100_000
 """Of more images, this many, evenly spaced, are neighbors of others: the search reads all of them for each image."""
+DIRECTIONS = 256
+"""The most directions of features, and of predictions, that are compared."""
 MAX_COLUMNS = 4_096
 """More columns are summed into this many with random signs, because the fit takes their number to the third power."""
-_LABEL_POWER = -0.2
+LABEL_POWER = 0.2
+_PREDICTIONS = np.float32(0.7)
 _SEARCH_BYTES = 1 << 26
 _TASK_ROWS = 256
 
@@ -66,6 +70,8 @@ class Factors(NamedTuple):
     """Of images with n labels, w and v are n^-decay times as large."""
     logits: float = 0.0
     """g."""
+    rarity: float = LABEL_POWER
+    """The map's predictions are divided by the share of images with the label to this power."""
     prior: float = 0.0
     """How much of the log frequency, which both parts of the score hold, is taken from their sum."""
 
@@ -75,29 +81,25 @@ class FeatureMap:
     """What was learned from the features and the labels of the same images."""
 
     weights: Floats
-    """|A| x columns: W."""
-    bias: Floats
-    """|A|: b."""
-    center: Floats
-    """columns: the mean of dense features, the weights of sparse ones."""
+    """|A| x (columns + 1): W and b. As in ``axes`` and ``logits``, the last column is added."""
+    axes: Floats
+    """directions x (columns + 1): how features are compared."""
+    label_axes: Floats
+    """directions x |A|: how predictions are compared."""
     leverages: Floats
     """images: h, 0 for an image that the map was not fitted on."""
     logits: Floats
-    """(regressions x |A|) x (columns + 1): weights and bias, one regression after another; no rows without them."""
+    """(regressions x |A|) x (columns + 1): one regression after another; no rows without them."""
     folds: NDArray[np.int32]
     """images: the regression that was fitted on the image, -1 for none."""
+    gains: Floats
+    """2 x |A|: what scores of images without labels are multiplied by, and what is added then, to balance labels."""
     factors: Factors
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
-        return {
-            "feature_weights": self.weights,
-            "feature_bias": self.bias,
-            "feature_center": self.center,
-            "feature_leverages": self.leverages,
-            "feature_logits": self.logits,
-            "feature_folds": self.folds,
-            "feature_factors": np.array(self.factors, np.float32),
+        return {f"feature_{one.name}": np.asarray(getattr(self, one.name)) for one in fields(self)[:-1]} | {
+            "feature_factors": np.array(self.factors, np.float32)
         }
 
     @classmethod
@@ -105,15 +107,8 @@ class FeatureMap:
         """Return the map with the arrays that `arrays` returned, or None if there are none."""
         if "feature_weights" not in arrays:
             return None
-        return cls(
-            arrays["feature_weights"],
-            arrays["feature_bias"],
-            arrays["feature_center"],
-            arrays["feature_leverages"],
-            arrays["feature_logits"],
-            arrays["feature_folds"],
-            Factors(*arrays["feature_factors"].tolist()),
-        )
+        found: dict[str, Any] = {one.name: arrays[f"feature_{one.name}"] for one in fields(cls)}
+        return cls(**found | {"factors": Factors(*found["factors"].tolist())})
 
 
 def feature_arrays(features: Any) -> dict[str, NDArray[Any]]:
@@ -152,9 +147,12 @@ class FeatureScores:
     def __reduce__(self) -> tuple[Any, ...]:
         return FeatureScores, (self.known, self.learned)
 
-    def with_factors(self, factors: Factors) -> FeatureScores:
-        """Return the same with other factors."""
-        return FeatureScores(self.known, replace(self.learned, factors=factors))
+    def changed(self, **values: Any) -> FeatureScores:
+        """Return the same with other fields of what was learned, but not its tables, and with the same index."""
+        found = FeatureScores(self.known, replace(self.learned, **values))
+        kept = ("_index", "_labels", "_place", "_pool", "_map", "_regressions")
+        vars(found).update({name: value for name, value in vars(self).items() if name in kept})
+        return found
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
@@ -169,9 +167,10 @@ class FeatureScores:
         With ``labels``, only their columns.
         """
         learned, rows = self.learned, self._unit_rows(images, given)
-        scores = self._map.products(rows, labels)
-        if given is None and images is not None:
-            self._leave_out(images, scores, labels)
+        scores = self._mapped(rows, images if given is None else None, labels)
+        if learned.factors.rarity != LABEL_POWER:
+            scales = np.exp((LABEL_POWER - learned.factors.rarity) * log_frequencies(self.known)).astype(np.float32)
+            scores *= scales if labels is None else scales[labels]
         if learned.factors.logits and len(self._regressions):
             found = [one.products(rows, labels) for one in self._regressions]
             folds = np.full(len(scores), -1) if given is not None or images is None else learned.folds[images]
@@ -180,17 +179,15 @@ class FeatureScores:
                 scores += (learned.factors.logits * weights).astype(np.float32)[:, None] * one
         return scores
 
-    def _leave_out(self, images: NDArray[np.integer], scores: Floats, labels: NDArray[np.integer] | None) -> None:
-        leverages, own = self.learned.leverages[images], self.known.rows(images)
-        row, label = np.repeat(np.arange(len(images)), np.diff(own.indptr)), own.indices
-        taken = leverages[row] * self.label_factors[label]
-        if labels is None:
-            scores[row, label] -= taken
-        else:
-            for column, one in enumerate(labels):
-                here = label == one
-                scores[row[here], column] -= taken[here]
-        scores /= (1 - leverages)[:, None]
+    def _mapped(self, rows: Any, images: NDArray[np.integer] | None, labels: NDArray[np.integer] | None) -> Floats:
+        """Return the predictions of the map, of images of the model those by a fit without the image."""
+        scores = self._map.products(rows, labels)
+        if images is not None:
+            leverages, own = self.learned.leverages[images], self.known.rows(images)
+            row = np.repeat(np.arange(len(images)), np.diff(own.indptr))
+            _add(scores, row, own.indices, -leverages[row] * self.label_factors[own.indices], labels)
+            scores /= (1 - leverages)[:, None]
+        return scores
 
     def neighbor_terms(self, images: NDArray[np.integer] | None, given: Any = None) -> NeighborTerms:
         """Return log(1 + share / 0.03) of the labels of the neighbors; the arguments: as in `map_scores`."""
@@ -200,16 +197,43 @@ class FeatureScores:
             starts = np.concatenate([[0], np.cumsum(counts)])
             at = np.arange(starts[-1]) + np.repeat(indptr[images] - starts[:-1], counts)
             return NeighborTerms(Csr(starts, labels[at]), self._all_terms.values[at])
-        rows = self._keys_of(self._unit_rows(images, given))
-        step = max(1, _SEARCH_BYTES // (4 * max(1, len(self._pool))))
-        own = np.full(rows.shape[0], -1) if given is not None or images is None else self._place[images]
-        parts = [
-            _shares(
-                self._similarities(rows[first : first + step]), own[first : first + step], self._labels, self._power
-            )
-            for first in range(0, rows.shape[0], step)
-        ]
-        return NeighborTerms.joined(parts)
+        return self.terms_of(*self.nearest(images, given))
+
+    def nearest(
+        self, images: NDArray[np.integer] | None, given: Any = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the places of the nearest images in the pool, and their cosines; the arguments: as in `map_scores`."""
+        numbers = None if given is not None else images
+        keys = self._keys(self._unit_rows(images, given), numbers)
+        own = np.full(len(keys), -1) if numbers is None else self._place[numbers]
+        with self._lock:  # one thread makes the index, the others wait
+            index = self._index
+        step, kept = max(1, _SEARCH_BYTES // (4 * max(1, len(self._pool)))), min(NEIGHBORS, len(self._pool))
+        places, cosines = np.empty((len(keys), kept), np.int64), np.empty((len(keys), kept), np.float32)
+        for first in range(0, len(keys), step):
+            block = slice(first, first + step)
+            found = index.of(keys[block])
+            itself = np.flatnonzero(own[block] >= 0)
+            found[itself, own[block][itself]] = -np.inf
+            places[block] = np.argpartition(-found, kept - 1, axis=1)[:, :kept]
+            cosines[block] = np.take_along_axis(found, places[block], axis=1)
+        return places, cosines
+
+    def terms_of(self, places: NDArray[np.int64], cosines: Floats) -> NeighborTerms:
+        """Return log(1 + share / 0.03) of the labels of the images at ``places``, given their cosines."""
+        from scipy.sparse import csr_array
+
+        count, kept = places.shape
+        best = np.maximum(cosines.max(axis=1, keepdims=True), np.float32(-2))
+        weights = np.exp(np.float32(self.learned.factors.power) * (cosines - best))
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.float32(1e-30))
+        starts = np.arange(0, places.size + 1, kept)
+        shares = csr_array((weights.ravel(), places.ravel(), starts), (count, len(self._pool))) @ self._labels
+        shares.sort_indices()
+        used = shares.data >= LEAST_SHARE
+        indptr = np.concatenate([[0], np.cumsum(used)])[shares.indptr].astype(np.int64)
+        values = np.log1p(shares.data[used] / np.float32(FLOOR)).astype(np.float32)
+        return NeighborTerms(Csr(indptr, shares.indices[used].astype(np.int32)), values)
 
     def use_all_terms(self, run: Callable[[Sequence[Callable[[int], Any]]], list[Any]]) -> None:
         """Find the neighbors of all images of the model once, for searches by label."""
@@ -236,12 +260,9 @@ class FeatureScores:
         terms = self.neighbor_terms(images, given)
         scales = np.where(is_cold, factors.cold_neighbors, factors.neighbors * decay).astype(np.float32)
         row = np.repeat(np.arange(len(scores)), np.diff(terms.labels.indptr))
-        if labels is None:
-            scores[row, terms.labels.indices] += scales[row] * terms.values
-        else:
-            for column, one in enumerate(labels):
-                here = terms.labels.indices == one
-                scores[row[here], column] += scales[row[here]] * terms.values[here]
+        _add(scores, row, terms.labels.indices, scales[row] * terms.values, labels)
+        gain, shift = self.learned.gains if labels is None else self.learned.gains[:, labels]
+        scores[is_cold] = scores[is_cold] * gain + shift
         return scores
 
     # --- the index ------------------------------------------------------------------------------------------------
@@ -253,24 +274,35 @@ class FeatureScores:
 
     @cached_property
     def _map(self) -> _LinearMap:
-        return _LinearMap(self.learned.weights, self.learned.bias)
+        return _LinearMap(self.learned.weights)
 
     @cached_property
     def _regressions(self) -> list[_LinearMap]:
-        labels, logits = len(self.learned.bias), self.learned.logits
-        parts = [logits[first : first + labels] for first in range(0, len(logits), labels)]
-        return [_LinearMap(np.ascontiguousarray(one[:, :-1]), one[:, -1]) for one in parts]
-
-    @property
-    def _power(self) -> np.float32:
-        return np.float32(self.learned.factors.power)
+        labels, logits = len(self.known.labels), self.learned.logits
+        return [_LinearMap(logits[first : first + labels]) for first in range(0, len(logits), labels)]
 
     def _unit_rows(self, images: NDArray[np.integer] | None, given: Any) -> Any:
         return unit_rows(self.known.features[images] if given is None else given)
 
-    def _keys_of(self, rows: Any) -> Any:
-        """Return what cosines are computed of."""
-        return neighbor_keys(rows, self.learned.center)
+    def _keys(self, rows: Any, images: NDArray[np.integer] | None) -> Floats:
+        """Return what cosines are computed of, at length 1."""
+        found = unit_rows(self._axes.products(rows, None))
+        gaps = self._mapped(rows, images, None) - self._means
+        keys: Floats = unit_rows(np.concatenate([found, _PREDICTIONS * unit_rows(self._label_axes.of(gaps))], axis=1))
+        return keys
+
+    @cached_property
+    def _axes(self) -> _LinearMap:
+        return _LinearMap(self.learned.axes)
+
+    @cached_property
+    def _label_axes(self) -> LabelProducts:
+        return LabelProducts(self.learned.label_axes)
+
+    @cached_property
+    def _means(self) -> Floats:
+        """What the map predicts on average."""
+        return self.label_factors * np.exp(log_frequencies(self.known))
 
     @cached_property
     def _pool(self) -> NDArray[np.int64]:
@@ -291,24 +323,17 @@ class FeatureScores:
         rows, shape = self.known.rows(self._pool), (len(self._pool), len(self.known.labels))
         return csr_array((np.ones(len(rows.indices), np.float32), rows.indices, rows.indptr), shape)
 
-    def _similarities(self, keys: Any) -> Floats:
-        with self._lock:  # one thread makes the index, the others wait
-            index = self._index
-        if isinstance(index, LabelProducts):
-            return index.of(keys)
-        return np.asarray((keys @ index).toarray(), np.float32)
-
     @cached_property
-    def _index(self) -> Any:
-        keys = self._keys_of(self._unit_rows(self._pool, None))
-        return LabelProducts(keys) if isinstance(keys, np.ndarray) else keys.T.tocsr()
+    def _index(self) -> LabelProducts:
+        parts = [self._pool[first : first + _TASK_ROWS] for first in range(0, len(self._pool), _TASK_ROWS)]
+        return LabelProducts(np.concatenate([self._keys(self._unit_rows(one, None), one) for one in parts]))
 
 
 class _LinearMap:
-    """W x + b of rows of features; each row by itself."""
+    """W x + b of rows of features, given W with b as its last column; each row by itself."""
 
-    def __init__(self, weights: Floats, bias: Floats) -> None:
-        self._weights, self._bias = weights, bias
+    def __init__(self, table: Floats) -> None:
+        self._weights, self._bias = np.ascontiguousarray(table[:, :-1]), table[:, -1]
 
     def products(self, rows: Any, labels: NDArray[np.integer] | None) -> Floats:
         """Return one row per row of features, of all ``labels`` or of some."""
@@ -328,6 +353,22 @@ class _LinearMap:
         return np.ascontiguousarray(self._weights.T)
 
 
+def _add(
+    scores: Floats,
+    row: NDArray[np.int64],
+    label: NDArray[np.integer],
+    values: Floats,
+    labels: NDArray[np.integer] | None,
+) -> None:
+    """Add values to the scores of some rows and labels, if the columns are all labels or those of ``labels``."""
+    if labels is None:
+        scores[row, label] += values
+        return
+    for column, one in enumerate(labels):
+        here = label == one
+        scores[row[here], column] += values[here]
+
+
 def chosen_evenly(images: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Return ``most`` images, evenly spaced, or all of fewer."""
     return images if len(images) <= most else images[np.linspace(0, len(images) - 1, most).astype(np.int64)]
@@ -335,8 +376,13 @@ def chosen_evenly(images: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 def label_factors(known: Annotations) -> Floats:
     """Return (share of images with the label)^-0.2 of each label."""
+    return np.asarray(np.exp(-LABEL_POWER * log_frequencies(known)), np.float32)
+
+
+def log_frequencies(known: Annotations) -> Floats:
+    """Return the logarithm of the share of images with each label, counting images that have any."""
     shares = np.maximum(known.images_per_label, 0.5) / max(1, np.count_nonzero(known.labels_per_image))
-    return np.asarray(shares**_LABEL_POWER, np.float32)
+    return np.asarray(np.log(shares), np.float32)
 
 
 def unit_rows(features: Any) -> Any:
@@ -363,36 +409,3 @@ def _signs(columns: int) -> Any:
         (signs, ((words >> np.uint64(1)) % np.uint64(MAX_COLUMNS)).astype(np.int32), np.arange(columns + 1)),
         (columns, MAX_COLUMNS),
     )
-
-
-def neighbor_keys(rows: Any, center: Floats) -> Any:
-    """Return rows of length 1 as the search for neighbors compares them."""
-    if isinstance(rows, np.ndarray):
-        centered: Floats = rows - center
-        centered[~np.any(rows, axis=1)] = 0
-        return unit_rows(centered)
-    weighted = rows.copy()
-    weighted.data *= center[rows.indices]
-    return unit_rows(weighted)
-
-
-def _shares(similarities: Floats, own: NDArray[np.int64], labels: Any, power: np.float32) -> NeighborTerms:
-    """Return the terms of a block of images from their similarities to the pool; ``own`` is their place in it."""
-    from scipy.sparse import csr_array
-
-    count, size = similarities.shape
-    itself = np.flatnonzero(own >= 0)
-    similarities[itself, own[itself]] = -np.inf
-    kept = min(NEIGHBORS, size)
-    chosen = np.argpartition(-similarities, kept - 1, axis=1)[:, :kept]
-    found = np.take_along_axis(similarities, chosen, axis=1)
-    best = np.maximum(found.max(axis=1, keepdims=True), np.float32(-2))
-    weights = np.exp(power * (found - best))
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.float32(1e-30))
-    weights[~(found.max(axis=1) > -2)] = 0
-    shares = csr_array((weights.ravel(), chosen.ravel(), np.arange(0, chosen.size + 1, kept)), (count, size)) @ labels
-    shares.sort_indices()
-    used = shares.data >= LEAST_SHARE
-    indptr = np.concatenate([[0], np.cumsum(used)])[shares.indptr].astype(np.int64)
-    values = np.log1p(shares.data[used] / np.float32(FLOOR)).astype(np.float32)
-    return NeighborTerms(Csr(indptr, shares.indices[used].astype(np.int32)), values)

@@ -14,18 +14,12 @@ from vse_ens.data.features.attach import squared_lengths
 from vse_ens.kernels.arrays import Csr
 from vse_ens.model.calibration import BOTH, FEATURES, KIND_SHIFT, LABELS, NOTHING
 from vse_ens.model.embeddings import Embeddings, Floats
-from vse_ens.model.feature_scores import FeatureMap, FeatureScores
+from vse_ens.model.feature_scores import FeatureMap, FeatureScores, log_frequencies
 from vse_ens.model.neighbors import ImageNeighbors
 from vse_ens.model.weights import LabelWeights
 
 NumbersFn = Callable[[NDArray[np.int64]], NDArray[np.integer] | None]
 """From images to their numbers among those that the model was trained on, -1 for others; or None for none of them."""
-
-
-def log_frequencies(known: Annotations) -> Floats:
-    """Return the logarithm of the share of images with each label, counting images that have any."""
-    shares = np.maximum(known.images_per_label, 0.5) / max(1, np.count_nonzero(known.labels_per_image))
-    return np.asarray(np.log(shares), np.float32)
 
 
 @dataclass(frozen=True)
@@ -45,7 +39,7 @@ class Model:
     frequencies: Floats | None = None
     """`log_frequencies` of the pairs; None if images without labels are scored by their vector alone."""
     balance: float = 0.0
-    """b_a is less by this times the log frequency, and so are the scores of images without labels."""
+    """b_a is less by this times the log frequency. Of images known by features alone, see `FeatureMap.gains`."""
 
     def scores(self, images: NDArray[np.int64], known: Annotations, features: Any = None) -> Floats:
         """Return the scores of all labels, one row per image, given the ``known`` labels of the images."""
@@ -108,8 +102,7 @@ class Model:
         empty = np.flatnonzero(kinds >= FEATURES)
         if len(empty) and self.frequencies is not None:
             frequencies = self.frequencies[chosen]
-            scores[kinds == NOTHING] = frequencies
-            scores[empty] -= np.float32(self.balance) * frequencies
+            scores[kinds == NOTHING] = np.float32(1 - self.balance) * frequencies
             if less_bias:
                 scores[empty] -= self.embeddings.label_bias[chosen]
 

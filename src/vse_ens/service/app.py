@@ -38,7 +38,7 @@ def create_app(settings: Settings) -> Starlette:
 
     operations = [one for topic in TOPICS for one in topic.operations]
     routes: list[BaseRoute] = [Route(one.path, one, methods=[one.method]) for one in operations]
-    routes += [*page_routes(), document_route(operations, with_key=bool(settings.all_keys))]
+    routes += [*page_routes(), document_route(operations, with_key=bool(settings.keys))]
     for route in routes:
         if isinstance(route, Route) and route.methods and route.path not in _PROBES:
             route.methods.discard("HEAD")

@@ -133,7 +133,7 @@ class AccessMiddleware:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._keys = settings.all_keys
+        self._keys = settings.keys
         self._limits = settings.limits
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._hosts = _LOOPBACK | {own.lower()} if settings.is_loopback else None

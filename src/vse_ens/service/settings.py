@@ -73,10 +73,8 @@ class Settings:
     """Whether the pictures that the model was trained from are shown if neither of the above is given."""
     picture_cache_bytes: int = 1_000_000_000
     """Maximum size of the thumbnails on disk; 0 keeps none."""
-    api_key: str | None = None
-    """A key that allows everything."""
     keys: tuple[Key, ...] = ()
-    """More keys, with names or for reading only."""
+    """The keys of which every request needs one; none if the service is open to this machine."""
     verify: bool = True
     """Whether every byte of a model is checked before it is served; otherwise its files are mapped unread."""
     learn_after: int = 0
@@ -88,23 +86,18 @@ class Settings:
             raise ConfigError(f"--learn-after must be at least 0, got {self.learn_after}")
         if self.learn_after and self.feedback is None:
             raise ConfigError("--learn-after needs a feedback file to learn from; set --feedback")
-        if not self.is_loopback and not self.all_keys:
+        if not self.is_loopback and not self.keys:
             raise ConfigError(
                 f"--host {self.host} is reachable from other machines without a key: "
                 "set one with --api-key-file or VSE_API_KEY, or use 127.0.0.1"
             )
-        secrets = [key.secret for key in self.all_keys]
+        secrets = [key.secret for key in self.keys]
         if len(set(secrets)) < len(secrets):
             raise ConfigError("two API keys are the same; create another one with: openssl rand -hex 32")
         if self.image_url is not None and self.images is not None:
             raise ConfigError("give either --images or --image-url, not both")
         if self.image_url is not None:
             _check_image_url(self.image_url)
-
-    @property
-    def all_keys(self) -> tuple[Key, ...]:
-        """The keys of which every request needs one; none if the service is open to this machine."""
-        return self.keys if self.api_key is None else (Key(self.api_key), *self.keys)
 
     @property
     def is_loopback(self) -> bool:

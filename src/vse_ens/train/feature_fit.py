@@ -30,14 +30,18 @@ from vse_ens.model.blas import one_thread
 from vse_ens.model.calibration import BOTH, FEATURES, Curve
 from vse_ens.model.embeddings import Floats
 from vse_ens.model.feature_scores import (
+    DIRECTIONS,
+    LABEL_POWER,
     Factors,
     FeatureMap,
     FeatureScores,
     chosen_evenly,
     label_factors,
+    log_frequencies,
     unit_rows,
 )
-from vse_ens.model.model import Model, log_frequencies
+from vse_ens.model.model import Model
+from vse_ens.model.neighbors import NeighborTerms
 from vse_ens.streams import Streams
 from vse_ens.train.feature_logits import FOLDS, RANK, fit_logits
 from vse_ens.train.validation import Validator, hill_climb
@@ -62,15 +66,25 @@ _FIRST_LAMBDA = 0.3
 _SHARES = (0.0, 0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 
 
+# The least standard deviation of a label's scores that balance divides by.
+_LEAST_SPREAD = 0.05
+
+
 class _Cold(NamedTuple):
     """How the parts count for images without labels, relative to the map."""
 
-    logits: float = 0.07
-    share: float = 0.1
+    rarity: float = LABEL_POWER
+    logits: float = 0.05
+    share: float = 0.2
     power: float = 20.0
 
 
-_COLD_CHOICES = {"logits": _SHARES, "share": _SHARES, "power": (7.0, 10.0, 14.0, 20.0, 28.0, 40.0)}
+_COLD_CHOICES = {
+    "rarity": (0.0, 0.1, LABEL_POWER, 0.3, 0.4),
+    "logits": _SHARES,
+    "share": _SHARES,
+    "power": (7.0, 10.0, 14.0, 20.0, 28.0, 40.0),
+}
 
 
 class _Hybrid(NamedTuple):
@@ -138,26 +152,16 @@ class Ridge:
         self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(known.features[chosen])
         columns = self._rows(images[:1]).shape[1]
         count, labels = len(images), len(known.labels)
-        self.sums, gram = np.zeros(columns), np.zeros((columns, columns))
+        sums, gram = np.zeros(columns), np.zeros((columns, columns))
         products = np.zeros((labels, columns))
-        self.squares = np.zeros(columns)
         with one_thread():
             for first in range(0, count, BLOCK):
                 chosen = images[first : first + BLOCK]
-                rows, targets = self._rows(chosen), _indicator(known, chosen)
-                if isinstance(rows, np.ndarray):
-                    exact = rows.astype(np.float64)
-                    gram += exact.T @ exact
-                    self.squares += (exact != 0).sum(axis=0)
-                else:
-                    exact = rows.astype(np.float64)
-                    gram += (exact.T @ exact).toarray()
-                    self.squares += np.bincount(exact.indices, minlength=columns)
-                self.sums += np.asarray(exact.sum(axis=0)).ravel()
-                found = targets.T @ exact
-                products += found if isinstance(found, np.ndarray) else found.toarray()
-            self.is_dense = isinstance(rows, np.ndarray)
-            self.mean = self.sums / count
+                exact = self._rows(chosen).astype(np.float64)
+                gram += _dense(exact.T @ exact)
+                sums += np.asarray(exact.sum(axis=0)).ravel()
+                products += _dense(_indicator(known, chosen).T @ exact)
+            self.mean = sums / count
             self.label_means = known_means(known, images)
             gram -= count * np.outer(self.mean, self.mean)
             values, self.vectors = np.linalg.eigh(gram)
@@ -166,17 +170,19 @@ class Ridge:
         self.values = np.maximum(values, 0.0)
         self.unit = float(self.values.sum()) / max(1, min(count - 1, columns))
 
-    def rotated(self, images: NDArray[np.int64]) -> Doubles:
-        """Return P, the centered features of images in the basis of eigenvectors."""
-        rows = self._rows(images)
+    def rotated(self, images: NDArray[np.int64], last: int = 0) -> Floats:
+        """Return P, the centered features of images in the basis of eigenvectors, or of the ``last`` ones."""
+        vectors = self.vectors[:, -last:]
         with one_thread():
-            return np.asarray(rows @ self.vectors - self.mean @ self.vectors, np.float64)
+            return np.asarray(
+                self._rows(images) @ vectors.astype(np.float32) - (self.mean @ vectors).astype(np.float32)
+            )
 
-    def left_out(self, rotated: Doubles, images: NDArray[np.int64], regularization: float) -> Floats:
+    def left_out(self, rotated: Floats, images: NDArray[np.int64], regularization: float) -> Floats:
         """Return the predictions for images by fits without them, each label times its factor."""
-        inverse = 1.0 / (self.values + regularization * self.unit)
+        inverse = (1.0 / (self.values + regularization * self.unit)).astype(np.float32)
         with one_thread():
-            scores = (rotated * inverse) @ self.products.T + self.label_means
+            scores = (rotated * inverse) @ self.products.T.astype(np.float32) + self.label_means.astype(np.float32)
         leverages = np.square(rotated) @ inverse + 1.0 / len(self.images)
         row, label = _entries(self.known, images)
         scores[row, label] -= leverages[row]
@@ -194,13 +200,19 @@ class Ridge:
             chosen = self.images[first : first + BLOCK]
             found = np.square(self.rotated(chosen)) @ inverse + 1.0 / len(self.images)
             leverages[chosen] = np.minimum(found, 1.0 - 1e-6)
-        center = self.mean if self.is_dense else np.log((1 + len(self.images)) / (1 + self.squares))
+        with one_thread():
+            roots = (self.values[-DIRECTIONS:] + self.unit) ** -0.25
+            axes = roots[:, None] * self.vectors[:, -DIRECTIONS:].T
+            axes = np.column_stack([axes, -axes @ self.mean])
+            label_axes = _main_directions(self.factors[:, None] * self.products * inverse * np.sqrt(self.values))
+        labels = len(bias)
         return FeatureMap(
-            np.ascontiguousarray(weights * self.factors[:, None], np.float32),
-            (bias * self.factors).astype(np.float32),
-            center.astype(np.float32),
+            (np.column_stack([weights, bias]) * self.factors[:, None]).astype(np.float32),
+            axes.astype(np.float32),
+            label_axes.astype(np.float32),
             leverages,
             *self._logits(),
+            np.array([np.ones(labels), np.zeros(labels)], np.float32),
             Factors(1.0, 0.0, _Cold().power),
         )
 
@@ -215,12 +227,27 @@ class Ridge:
         parts = []
         for fold in range(FOLDS):
             chosen = np.flatnonzero(folds == fold)
-            rotated = self.rotated(chosen)[:, -RANK:].astype(np.float32)
+            rotated = self.rotated(chosen, RANK)
             weights, bias = fit_logits(rotated, values * len(chosen) / len(self.images), _indicator(self.known, chosen))
             with one_thread():
                 whole = weights.T.astype(np.float64) @ vectors.T
                 parts.append(np.column_stack([whole, bias - whole @ self.mean]))
         return np.concatenate(parts).astype(np.float32), folds
+
+
+def _main_directions(rows: Doubles) -> Doubles:
+    """Return orthonormal directions of columns, one per row, that hold most of their squared length."""
+    count, width = rows.shape
+    if count <= DIRECTIONS:
+        return np.eye(count)
+    found = Streams(0).child("directions").normals(width * DIRECTIONS).reshape(width, DIRECTIONS)
+    for _ in range(3):
+        found = rows.T @ np.linalg.qr(rows @ found)[0]
+    return np.linalg.qr(rows @ found)[0].T
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def known_means(known: Annotations, images: NDArray[np.int64]) -> Doubles:
@@ -261,29 +288,39 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     scores = FeatureScores(known, ridge.solve(regularization))
     first = scores.learned.factors
     mapped = scores.map_scores(sample)
-    logits = scores.with_factors(first._replace(logits=1.0)).map_scores(sample) - mapped
+    logits = scores.changed(factors=first._replace(logits=1.0)).map_scores(sample) - mapped
+    frequencies, nearest = log_frequencies(known), scores.nearest(sample)
     by_power: dict[float, Floats] = {}
 
     def total(at: _Cold) -> Floats:
         if at.power not in by_power:
-            one = scores.with_factors(first._replace(power=at.power))
-            by_power[at.power] = _dense(one.neighbor_terms(sample), len(known.labels))
-        found: Floats = mapped + np.float32(at.logits) * logits + np.float32(at.share) * by_power[at.power]
+            one = scores.changed(factors=first._replace(power=at.power))
+            by_power[at.power] = _spread(one.terms_of(*nearest), len(known.labels))
+        found: Floats = (
+            mapped * np.exp((LABEL_POWER - at.rarity) * frequencies)
+            + np.float32(at.logits) * logits
+            + np.float32(at.share) * by_power[at.power]
+        )
         return found
 
     best = _climb(_COLD_CHOICES, _Cold(), lambda at: measured(total(at)))
     sums = total(best)
     scale = 1.0 / cold_temperature(sums, truth)
-    factors = Factors(*np.array([scale, scale * best.share, best.power, 0, 0, 0, best.logits, 0], np.float32).tolist())
+    factors = Factors(
+        *np.array([scale, scale * best.share, best.power, 0, 0, 0, best.logits, best.rarity, 0], np.float32).tolist()
+    )
     found = np.float32(scale) * sums
-    found -= np.float32(balance) * log_frequencies(known)
-    cold = cold_curve(found, truth)
-    return LearnedFeatures(scores.with_factors(factors), {FEATURES: cold}, regularization)
+    means, spreads = found.mean(axis=0), np.maximum(found.std(axis=0), _LEAST_SPREAD)
+    gain = spreads**-balance
+    gains = np.array([gain, means * (1 - gain)], np.float32)
+    cold = cold_curve(found * gains[0] + gains[1], truth)
+    return LearnedFeatures(scores.changed(factors=factors, gains=gains), {FEATURES: cold}, regularization)
 
 
 def refit_features(scores: FeatureScores, known: Annotations, regularization: float) -> FeatureMap:
     """Learn the map again from more pairs or features, with the same lambda and factors."""
     learned = Ridge(known, images_with_both(known)).solve(regularization)
+    learned.gains[:, known.labels.translate(scores.known.labels)] = scores.learned.gains
     return replace(learned, factors=scores.learned.factors)
 
 
@@ -299,7 +336,7 @@ def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) ->
         return learned
     factors, frequencies = scores.learned.factors, log_frequencies(scores.known)
     mapped = scores.map_scores(validator.images[chosen])
-    terms = _dense(scores.neighbor_terms(validator.images[chosen]), mapped.shape[1])
+    terms = _spread(scores.neighbor_terms(validator.images[chosen]), mapped.shape[1])
     shown = [_some(known, chosen, count, streams.child(str(count))) for count in (1, 2, len(known.labels))]
     own = [validator.scores_given(model, chosen, rows) for rows in shown]
 
@@ -318,7 +355,7 @@ def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) ->
     best = _climb(_HYBRID_CHOICES, best, measured)
     weight = best.weight * factors.cold_map
     chosen_factors = np.array(
-        [weight, weight * best.share, best.decay, factors.logits, best.prior], np.float32
+        [weight, weight * best.share, best.decay, factors.logits, factors.rarity, best.prior], np.float32
     ).tolist()
     curve = held_out_curve(
         np.concatenate([total(best, part) for part in range(len(shown))]),
@@ -326,7 +363,7 @@ def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) ->
         _repeated(known.rows(chosen), len(shown)),
         np.tile(validator.data.split.test.indices[chosen].astype(np.int64), len(shown)),
     )
-    both = scores.with_factors(Factors(*factors[:3], *chosen_factors))
+    both = scores.changed(factors=Factors(*factors[:3], *chosen_factors))
     return learned._replace(scores=both, curves={**learned.curves, BOTH: curve})
 
 
@@ -353,7 +390,7 @@ def _repeated(rows: Csr, times: int) -> Csr:
     return Csr(np.concatenate([[0], np.cumsum(counts)]), np.tile(rows.indices, times))
 
 
-def _dense(terms: Any, labels: int) -> Floats:
+def _spread(terms: NeighborTerms, labels: int) -> Floats:
     """Return neighbor terms as a matrix."""
     found = np.zeros((len(terms.labels.indptr) - 1, labels), np.float32)
     found[np.repeat(np.arange(len(found)), np.diff(terms.labels.indptr)), terms.labels.indices] = terms.values

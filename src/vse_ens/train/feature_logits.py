@@ -17,7 +17,7 @@ from vse_ens.model.embeddings import Floats
 
 FOLDS = 2
 RANK = 400
-_STEPS = 40
+_STEPS = 16
 # Alpha, relative to the mean squared length of the centered features.
 _ALPHA = 3e-5
 _LARGEST = np.float32(30.0)

@@ -24,7 +24,7 @@ from vse_ens.kernels.two_phase import LabelGradients
 from vse_ens.label_weights.learn import DENSE_LABELS, SUPPORT
 from vse_ens.label_weights.pairs import TASK_LABELS
 from vse_ens.label_weights.sparse import MAX_SUMS
-from vse_ens.model.feature_scores import MAX_COLUMNS, MAX_NEIGHBORS_FROM
+from vse_ens.model.feature_scores import DIRECTIONS, MAX_COLUMNS, MAX_NEIGHBORS_FROM
 from vse_ens.run.ram import available_memory
 from vse_ens.system import available_cores
 from vse_ens.train.feature_fit import BLOCK, MAX_IMAGES, MAX_SCORES
@@ -170,7 +170,7 @@ def _feature_fit(config: Config, data: Annotations) -> int:
     images, columns, labels = len(data.images), min(int(data.features.shape[1]), MAX_COLUMNS), len(data.labels)
     pool, sample = min(images, MAX_NEIGHBORS_FROM), min(images, max(200, min(MAX_IMAGES, MAX_SCORES // labels)))
     blocks = 12 * columns * (sample + min(images, BLOCK))
-    return 48 * columns * columns + 40 * columns * labels + 8 * pool * columns + 64 * sample * labels + blocks
+    return 48 * columns * columns + 40 * columns * labels + 16 * DIRECTIONS * pool + 64 * sample * labels + blocks
 
 
 def _label_weights(labels: int, pairs: int, together: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,47 @@ def test_findings_are_accepted_from_a_confidence_on(vse: Vse, pairs: Path, tmp_p
     out = tmp_path / "clean.csv"
     report = vse("apply", pairs, "--audit", audit, "--accept-from", 0.8, "--out", out, "--json").document
     assert report["added"]["audit"] == {"count": 1, "first": [["img 00", "new"]]}
+
+
+def test_a_cleaned_copy_in_the_format_of_the_source(vse: Vse, tmp_path: Path) -> None:
+    source, out = tmp_path / "coco.json", tmp_path / "clean.json"
+    content = {
+        "info": {"year": 2026},
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 8}, {"id": 2, "file_name": "b.jpg"}],
+        "categories": [{"id": 1, "name": "dalmatian"}, {"id": 2, "name": "dog"}],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": 1},
+            {"id": 2, "image_id": 2, "category_id": 1},
+            {"id": 3, "image_id": 2, "category_id": 2},
+        ],
+    }
+    source.write_text(json.dumps(content))
+    before = source.read_bytes()
+    RulesFile(tmp_path / "rules.jsonl").add([NewRule("implication", "dalmatian", "dog")], by="ann")
+    rules = ("--rules", tmp_path / "rules.jsonl")
+    answer = vse("apply", source, *rules, "--out", out)
+    assert answer.status == 0, answer.err
+    assert "1 pair added and 0 removed" in answer.out
+    assert json.loads(out.read_text()).keys() >= content.keys()
+    assert {item.image: set(item.labels) for item in open_collection(out).items()} == {
+        "a.jpg": {"dalmatian", "dog"},
+        "b.jpg": {"dalmatian", "dog"},
+    }
+    report = vse("apply", source, *rules, "--consolidate", "--out", out, "--json").document
+    assert report["removed"]["rule"] == {"count": 1, "first": [["b.jpg", "dog"]]}
+    assert {item.image: item.labels for item in open_collection(out).items()} == {
+        "a.jpg": ("dalmatian",),
+        "b.jpg": ("dalmatian",),
+    }
+    for arguments, message in (
+        ((*rules, "--out", source), "coco.json is PAIRS itself; use --to, which vse undo can restore"),
+        ((*rules, "--out", tmp_path / "clean.xml"), "clean.xml must end in one of .csv, .jsonl, .parquet"),
+        (("--feedback", "f.sqlite", "--consolidate", "--out", out), "--consolidate': needs --rules"),
+    ):
+        answer = vse("apply", source, *arguments)
+        assert answer.status in (1, 2)
+        assert message in answer.err
+    assert source.read_bytes() == before
+    (tmp_path / "none.jsonl").write_text('{"format": "vse-ens rules", "version": 1}\n')
+    vse("apply", source, "--rules", tmp_path / "none.jsonl", "--out", out)
+    assert out.read_bytes() == before

@@ -201,3 +201,22 @@ def test_proposals_defuse_formulas_on_request(vse: Vse, tmp_path: Path) -> None:
     assert "alias,'=Cars,'=car," in (tmp_path / "p.csv").read_text()
     write_proposals(Proposals([], [Alias("=Cars", "=car", "spelling")]), tmp_path / "p.csv")
     assert "alias,=Cars,=car," in (tmp_path / "p.csv").read_text()
+
+
+def test_lists_of_other_programs_are_imported_once(vse: Vse, tmp_path: Path) -> None:
+    (tmp_path / "siblings.txt").write_text("kitties\nkitty\n")
+    (tmp_path / "tag_implications.csv").write_text("antecedent_name,consequent_name,status\nkitty,cat_like,active\n")
+    path = tmp_path / "rules.jsonl"
+    lists = (tmp_path / "tag_implications.csv", tmp_path / "siblings.txt")
+    answer = vse("rules", "import", path, *lists, "--spaces", "--by", "ann", "--json")
+    assert answer.status == 0, answer.err
+    assert answer.document == {"file": str(path), "added": 2, "left_out": 0, "in_force": 2}
+    rules = read_rules(path)
+    assert [(one.kind, one.label, one.other, one.by) for one in rules] == [
+        ("alias", "kitties", "kitty", "ann"),
+        ("implication", "kitty", "cat like", "ann"),
+    ]
+    again = vse("rules", "import", path, *lists, "--spaces", "--json")
+    assert again.document == {"file": str(path), "added": 0, "left_out": 2, "in_force": 2}
+    answer = vse("rules", "import", path, tmp_path / "siblings.txt", "--as", "sibling")
+    assert (answer.status, "--as must be one of alias, implication" in answer.err) == (2, True)

@@ -50,7 +50,7 @@ def test_the_key_comes_from_a_file_or_the_environment(
     monkeypatch.setenv("VSE_API_KEY", "from-the-environment")
     assert vse("serve", "model", "--host", "0.0.0.0").status == 0
     assert vse("serve", "model", "--api-key-file", key).status == 0
-    assert [one.all_keys for one in started] == [(Key("from-the-environment"),), (Key("a-key-from-a-file"),)]
+    assert [one.keys for one in started] == [(Key("from-the-environment"),), (Key("a-key-from-a-file"),)]
 
 
 def test_keys_have_names_and_some_only_read(
@@ -65,10 +65,10 @@ def test_keys_have_names_and_some_only_read(
     full, read = tmp_path / "full", tmp_path / "read"
     assert vse("serve", "model", "--api-key-file", full, "--read-key-file", read).status == 0
     both = (Key("key-of-anna-0123456789", "anna"), Key("key-of-ben-0123456789", "Ben K"))
-    assert started[0].all_keys == (*both, Key("r" * 16, read_only=True))
+    assert started[0].keys == (*both, Key("r" * 16, read_only=True))
     monkeypatch.setenv("VSE_READ_KEY", "s" * 16)
     assert vse("serve", "model", "--host", "0.0.0.0").status == 0
-    assert started[1].all_keys == (Key("s" * 16, read_only=True),)
+    assert started[1].keys == (Key("s" * 16, read_only=True),)
 
 
 @pytest.mark.parametrize(

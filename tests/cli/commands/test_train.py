@@ -219,7 +219,7 @@ def test_options_that_a_cluster_lacks_are_refused(vse: Vse, pairs: Path, tmp_pat
         (
             [tmp_path, *out, "--feedback", "f.sqlite"],
             2,
-            "--features, --feedback and --rules need all pairs in one file",
+            "features, --feedback and --rules need all pairs in one file",
         ),
         (["s3x://nowhere/parts", *out], 1, "s3x://nowhere/parts cannot be listed"),
     ):

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from tests.support.photos import packet
 from vse_ens.annotator import Annotator
 
 Vse = Callable[..., Any]
@@ -136,8 +138,8 @@ def test_mistakes_are_one_message(vse: Vse, folder: Path, model: Path, tmp_path:
     Annotator(dimensions=8, epochs=1).fit(pairs).save(tmp_path / "plain")
     out = ("--out", tmp_path / "out")
     for arguments, message in (
-        (("train", pairs, *out, "--features", features, "--scores", scores), "cannot be combined with --features"),
-        (("train", pairs, *out, "--features", features, "--embed", "x.onnx"), "cannot be combined with --features"),
+        (("train", pairs, *out, "--features", features, "--scores", scores), "give only one of --features, --scores"),
+        (("train", pairs, *out, "--features", features, "--embed", "x.onnx"), "give only one of --features, --scores"),
         (("train", pairs, *out, "--features", alien), "no image of the features is in the pairs"),
         (("train", pairs, *out, "--embed", "x.onnx"), "does not say where its pictures are"),
         (("annotate", model, "--features", features, "--labels", "sea", "--all"), "give exactly one of"),
@@ -160,3 +162,40 @@ def test_rows_of_a_frame_have_the_images_of_their_vectors(model: Path) -> None:
     for image, suggestions in zip(vectors, lists, strict=True):
         assert list(frame[frame["image"] == image]["label"]) == [one.label for one in suggestions]
     assert {one.label for one in lists[0]} == set(KINDS["sea"])
+
+
+def test_photos_without_keywords_get_those_of_the_same_hour(vse: Vse, tmp_path: Path) -> None:
+    folder = tmp_path / "Pictures"
+    for number in range(180):
+        hour, kind = divmod(number, 6)  # six photos an hour, all of one kind, one without keywords
+        exif = Image.Exif()
+        exif.get_ifd(0x8769)[0x9003] = f"2023:10:{hour // 10 + 1:02} {hour % 10 + 8:02}:{kind:02}:00"
+        path = folder / f"{number:03}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8, 8)).save(path, exif=exif)
+        if kind:
+            keywords = list(KINDS.values())[hour % 3]
+            path.with_suffix(".jpg.xmp").write_bytes(packet([*keywords[: kind % 3], keywords[2]]))
+    answer = vse("train", folder, "--out", tmp_path / "plain", *SETTINGS)
+    assert answer.status == 0, answer.err
+    assert "train with features: --nearby (folder and time), --embed NETWORK or --features FILE" in answer.err
+    answer = vse("train", folder, "--nearby", "--out", tmp_path / "model", *SETTINGS)
+    assert answer.status == 0, answer.err
+    assert "images without a label" not in answer.err
+    for hour in (4, 5, 6):  # the first photo of an hour has no keywords
+        [found] = vse("annotate", tmp_path / "model", f"{6 * hour:03}.jpg", "--top", 1, "--json").document
+        [best] = found["suggestions"]
+        assert best["label"] in list(KINDS.values())[hour % 3]
+        assert best["confidence"] > 0.5
+    Image.new("RGB", (8, 8)).save(folder / "IMG_20231001_120600.jpg")
+    answer = vse("update", tmp_path / "model", folder, "--nearby", "--out", tmp_path / "model-2", "--json")
+    assert (answer.status, answer.document["new"]["images"]) == (0, 1), answer.err
+    [found] = vse("annotate", tmp_path / "model-2", "IMG_20231001_120600.jpg", "--top", 1, "--json").document
+    assert found["suggestions"][0]["label"] in list(KINDS.values())[4 % 3]
+
+
+def test_only_one_source_of_features_is_taken(vse: Vse, folder: Path, tmp_path: Path) -> None:
+    answer = vse("train", folder / "pairs.csv", "--nearby", "--features", "f.csv", "--out", tmp_path / "m")
+    assert (answer.status, "give only one of --features, --scores, --embed and --nearby" in answer.err) == (2, True)
+    answer = vse("train", folder / "pairs.csv", "--nearby", "--out", tmp_path / "m")
+    assert (answer.status, "pairs.csv does not say where its pictures are" in answer.err) == (2, True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.collections_made import tagged_images, tags_folder
 from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.feedback.verdicts import Feedback
@@ -87,3 +88,20 @@ def test_bad_input_is_an_error_in_one_line(vse: Vse, model: Path, more: Path, tm
         assert (answer.status, answer.out) == (1, "")
         assert sentence in answer.err
     assert vse("update", model, "--out", tmp_path / "x").status == 2
+
+
+def test_labels_that_a_collection_lost_are_named(vse: Vse, tmp_path: Path) -> None:
+    folder = tags_folder(tmp_path / "dataset", 30)
+    data = Annotations.from_pairs((image, label) for image, labels in tagged_images(30).items() for label in labels)
+    Annotator(epochs=1, dimensions=4).fit(data).save(tmp_path / "model")
+    image, labels = next(iter(tagged_images(30).items()))
+    (folder / image).with_suffix(".txt").write_text(", ".join(labels[1:]))
+    (folder / list(tagged_images(30))[1]).unlink()  # an image that is gone says nothing about its labels
+    (folder / "new.png").touch()
+    (folder / "new.txt").write_text("sea")
+    answer = vse("update", tmp_path / "model", folder, "--out", tmp_path / "grown")
+    assert answer.status == 0, answer.err
+    assert f"lacks 1 label of the model, such as {labels[0]} on {image}; an update only adds" in answer.err
+    assert labels[0] in Annotator.load(tmp_path / "grown").known_labels(image)
+    (tmp_path / "more.csv").write_text(f"image,label\n{image},new\nx,new\n")
+    assert "lacks" not in vse("update", tmp_path / "model", tmp_path / "more.csv", "--out", tmp_path / "grown").err

@@ -29,6 +29,14 @@ def test_names_and_implications_follow_chains() -> None:
     assert found.closure() == {"automobile": ["thing", "vehicle"], "vehicle": ["thing"]}
 
 
+def test_an_implication_follows_its_labels_through_two_names() -> None:
+    found = rules(("implication", "dalmatian", "dog"))
+    assert found.closure() == {"dalmatian": ["dog"]}
+    for number, (label, other) in enumerate((("dog", "hound"), ("cat", "kitty"), ("hound", "canine")), 2):
+        found.add(Rule(number, "alias", label, other, "anna", "now"))
+        assert found.closure() == {"dalmatian": [found.name_of("dog")]}
+
+
 def test_an_implication_takes_part_in_a_later_rename() -> None:
     found = rules(("implication", "dalmatian", "dog"), ("rename", "dog", "hound"), ("alias", "dalmatian", "Dalmatian"))
     assert found.closure() == {"Dalmatian": ["hound"]}

@@ -13,6 +13,7 @@ from tests.service.browser.conftest import LONG_IMAGE, SCRIPT, UNICODE_IMAGE, WI
 from tests.service.browser.fake_rules import install
 from tests.support.browser_running import Running
 from vse_ens.data.feedback.verdicts import Feedback
+from vse_ens.service.keys import Key
 
 pytest.importorskip("playwright.sync_api", reason="no browser driver (pip install playwright)")
 
@@ -45,7 +46,7 @@ def visit(tab: Page, hash_: str) -> None:
 
 def test_the_key_is_asked_for_once(serve: Callable[..., Running], open_page: Open, forgiven: list[str]) -> None:
     forgiven.append("401")
-    service = serve(api_key="a key that is long enough")
+    service = serve(keys=(Key("a key that is long enough"),))
     tab = open_page(service.address, IMAGE)
     box = tab.get_by_label("API key", exact=True)
     box.fill("not this one")
@@ -64,7 +65,7 @@ def test_without_the_key_the_page_says_what_it_needs(
     serve: Callable[..., Running], open_page: Open, forgiven: list[str]
 ) -> None:
     forgiven.append("401")
-    tab = open_page(serve(api_key="a key that is long enough").address, "#/about")
+    tab = open_page(serve(keys=(Key("a key that is long enough"),)).address, "#/about")
     expect(tab.get_by_label("API key", exact=True)).to_be_focused()
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("main")).to_contain_text("This service requires an API key")

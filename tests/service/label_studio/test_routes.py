@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.service_in_process import Client
 from vse_ens.data.vocabulary import Vocabulary
+from vse_ens.service.keys import Key
 from vse_ens.service.label_studio.config import controls
 from vse_ens.service.label_studio.tasks import image_of
 from vse_ens.service.label_studio.webhook import MAX_EVENTS
@@ -82,7 +83,7 @@ def test_a_project_is_connected(studio: Callable[..., Client]) -> None:
 
 
 def test_the_key_may_come_as_a_password(studio: Callable[..., Client]) -> None:
-    client = studio(api_key="a-key-nobody-guesses")
+    client = studio(keys=(Key("a-key-nobody-guesses"),))
     body = {"project": "1.2", "schema": "<View/>"}
     basic = base64.b64encode(b"anyone:a-key-nobody-guesses").decode()
     assert client.post("/setup", json=body).status_code == 401

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hmac
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -26,7 +27,7 @@ def basic(key: str) -> dict[str, str]:
 
 
 def test_with_a_key_only_what_tells_nothing_is_open(serve: Callable[..., Client]) -> None:
-    client = serve(api_key=KEY)
+    client = serve(keys=(Key(KEY),))
     assert {client.get(path).status_code for path in OPEN} == {200}
     for path in CLOSED:
         answer = client.get(path)
@@ -54,14 +55,14 @@ def test_with_a_key_only_what_tells_nothing_is_open(serve: Callable[..., Client]
 def test_a_wrong_key_is_refused_before_the_body_is_looked_at(
     serve: Callable[..., Client], headers: dict[str, str]
 ) -> None:
-    client = serve(api_key=KEY)
+    client = serve(keys=(Key(KEY),))
     raw = {name: value.encode() for name, value in headers.items()}
     assert client.post("/api/annotate", content=b"{", headers=raw).status_code == 401
     assert client.post("/api/reload", headers={**raw, "X-VSE-Reload": b"yes"}).status_code == 401
 
 
 def test_label_studio_may_send_the_key_as_a_password(serve: Callable[..., Client]) -> None:
-    client = serve(api_key=KEY)
+    client = serve(keys=(Key(KEY),))
     body = {"project": "1", "schema": "<View/>"}
     assert client.post("/setup", json=body).status_code == 401
     assert client.post("/setup", json=body, headers=basic("wrong")).status_code == 401
@@ -69,7 +70,7 @@ def test_label_studio_may_send_the_key_as_a_password(serve: Callable[..., Client
 
 
 def test_with_a_key_it_also_reloads(serve: Callable[..., Client]) -> None:
-    assert serve(api_key=KEY).post("/api/reload", headers=bearer(KEY)).status_code == 200
+    assert serve(keys=(Key(KEY),)).post("/api/reload", headers=bearer(KEY)).status_code == 200
 
 
 def test_keys_are_compared_in_constant_time(serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,7 @@ def test_keys_are_compared_in_constant_time(serve: Callable[..., Client], monkey
         compared.append((one, other))
         return real(one, other)
 
-    client = serve(api_key=KEY, keys=(Key(READ, read_only=True),))
+    client = serve(keys=(Key(KEY), Key(READ, read_only=True)))
     monkeypatch.setattr(hmac, "compare_digest", compare)
     client.get("/api/model", headers=bearer("guess"))
     client.get("/api/model", headers=bearer(KEY))
@@ -110,7 +111,7 @@ def test_a_foreign_name_that_leads_here_is_refused(client: Client, host: str, st
 
 
 def test_past_this_machine_any_name_will_do(serve: Callable[..., Client]) -> None:
-    client = serve(api_key=KEY, host="0.0.0.0")
+    client = serve(keys=(Key(KEY),), host="0.0.0.0")
     assert client.get("/api/model", headers={"Host": "labels.example", **bearer(KEY)}).status_code == 200
 
 
@@ -135,7 +136,7 @@ def test_a_form_cannot_send_a_body(client: Client, kind: str) -> None:
 
 
 def test_a_refusal_discards_the_body_and_closes_the_connection(serve: Callable[..., Client]) -> None:
-    client = serve(api_key=KEY, limits=Limits(body_bytes=100))
+    client = serve(keys=(Key(KEY),), limits=Limits(body_bytes=100))
     taken = 0
 
     async def pieces(count: int) -> AsyncIterator[bytes]:
@@ -154,7 +155,7 @@ def test_a_refusal_discards_the_body_and_closes_the_connection(serve: Callable[.
 
 
 def test_a_refused_body_that_does_not_arrive_is_not_awaited(serve: Callable[..., Client]) -> None:
-    client = serve(api_key=KEY, limits=Limits(receive_seconds=0.05))
+    client = serve(keys=(Key(KEY),), limits=Limits(receive_seconds=0.05))
 
     async def pieces() -> AsyncIterator[bytes]:
         yield b"{"
@@ -217,7 +218,7 @@ WRITING = (
 
 
 def test_a_key_for_reading_reads_and_writes_nothing(serve: Callable[..., Client]) -> None:
-    client = serve(api_key=KEY, keys=(Key(READ, read_only=True),))
+    client = serve(keys=(Key(KEY), Key(READ, read_only=True)))
     for method, path, body in READING:
         assert client.run(client.http.request(method, path, json=body, headers=bearer(READ))).status_code == 200, path
     for method, path, body in WRITING:
@@ -262,8 +263,8 @@ def test_the_cookie_for_pictures_opens_nothing_else(serve: Callable[..., Client]
     assert "set-cookie" not in serve().get("/api/model").headers
 
 
-@pytest.mark.parametrize("more", [{}, {"host": "0.0.0.0", "api_key": KEY}])
-def test_two_host_headers_are_refused(serve: Callable[..., Client], more: dict[str, str]) -> None:
+@pytest.mark.parametrize("more", [{}, {"host": "0.0.0.0", "keys": (Key(KEY),)}])
+def test_two_host_headers_are_refused(serve: Callable[..., Client], more: dict[str, Any]) -> None:
     client = serve(**more)
     hosts = ("127.0.0.1:8765", "elsewhere.example")
     for first, second in (hosts, hosts[::-1], hosts[:1] * 2):

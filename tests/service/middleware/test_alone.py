@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from vse_ens.service.errors import ApiError
+from vse_ens.service.keys import Key
 from vse_ens.service.middleware import AccessMiddleware, LimitsMiddleware, SecurityHeadersMiddleware
 from vse_ens.service.pictures import PictureService
 from vse_ens.service.settings import Limits, Settings
@@ -60,7 +61,7 @@ def access(**settings: Any) -> AccessMiddleware:
 @pytest.mark.parametrize(
     "middleware",
     [
-        lambda: access(api_key=KEY),
+        lambda: access(keys=(Key(KEY),)),
         lambda: LimitsMiddleware(application, Limits(requests=0)),
         lambda: SecurityHeadersMiddleware(application, PictureService(Settings(Path("model")))),
     ],
@@ -94,7 +95,7 @@ def basic(password: bytes) -> str:
     ],
 )
 def test_the_key_is_taken_from_where_it_may_be(path: str, authorization: str, status: int) -> None:
-    found, headers, body = ask(access(api_key=KEY), path, authorization=authorization)
+    found, headers, body = ask(access(keys=(Key(KEY),)), path, authorization=authorization)
     assert found == status
     if status == 401:
         assert (headers["www-authenticate"], headers["connection"]) == ("Bearer", "close")
@@ -103,7 +104,7 @@ def test_the_key_is_taken_from_where_it_may_be(path: str, authorization: str, st
 
 @pytest.mark.parametrize("path", ["/", "/health", "/ready", "/openapi.json", "/static/app.js"])
 def test_open_addresses_need_no_key_and_no_same_site(path: str) -> None:
-    assert ask(access(api_key=KEY), path, sec_fetch_site="cross-site")[0] == 200
+    assert ask(access(keys=(Key(KEY),)), path, sec_fetch_site="cross-site")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_open_addresses_need_no_key_and_no_same_site(path: str) -> None:
     ],
 )
 def test_host_names(host: str, name: str, status: int) -> None:
-    app = access(host=host, api_key=KEY)
+    app = access(host=host, keys=(Key(KEY),))
     scope_headers = {"authorization": f"Bearer {KEY}"}
 
     async def renamed(scope: Any, receive: Any, send: Any) -> None:

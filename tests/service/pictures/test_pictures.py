@@ -21,6 +21,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.pictures import DRAWN, Pictures
 from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError, MissingPartError
+from vse_ens.service.keys import Key
 from vse_ens.service.pictures import sources
 from vse_ens.service.settings import Settings
 
@@ -205,7 +206,7 @@ def test_own_pictures_are_shown_if_requested_and_present(show: Show, folder: Pat
     [
         ("/nowhere/at/all", {}, "no pictures: /nowhere/at/all does not exist here; give their folder with --images"),
         ("/", {}, "no pictures: they lie anywhere below /; give their folder with --images"),
-        (None, {"host": "0.0.0.0", "api_key": "x" * 16}, "no pictures: other machines can reach this service;"),
+        (None, {"host": "0.0.0.0", "keys": (Key("x" * 16),)}, "no pictures: other machines can reach this service;"),
     ],
 )
 def test_pictures_that_nobody_named_are_not_shown_without_care(

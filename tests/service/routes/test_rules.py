@@ -23,6 +23,7 @@ from vse_ens.annotator import Annotator
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.pictures import Pictures
 from vse_ens.data.rules.store import read_rules
+from vse_ens.service.keys import Key
 
 
 @pytest.fixture
@@ -500,7 +501,7 @@ def test_other_machines_get_only_a_collection_that_was_named(
     source = CASES["coco"][1](tmp_path / "source")
     given = None if images is None else str(tmp_path / images)
     model = trained_from(source, tmp_path / "model", "coco")
-    service = serve(model=model, host="0.0.0.0", api_key="x" * 16, images=given)
+    service = serve(model=model, host="0.0.0.0", keys=(Key("x" * 16),), images=given)
     service.http.headers["Authorization"] = f"Bearer {'x' * 16}"
     label = Annotator.load(model).known_.labels.id(0)
     add(service, "rename", label, "entirely new")

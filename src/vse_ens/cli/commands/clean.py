@@ -49,7 +49,13 @@ def apply(
         float | None,
         Option("With --audit, also accept findings without a decision from this confidence on.", "X", min=0.0, max=1.0),
     ] = None,
-    out: Annotated[Path | None, Option("Write the cleaned pairs: .csv, .jsonl or .parquet.", "FILE")] = None,
+    consolidate: Annotated[
+        bool, Option("Remove labels that another label of the image implies by --rules, instead of adding them.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        Option("Write the cleaned pairs: .csv, .jsonl or .parquet; or a file in the format of PAIRS.", "FILE"),
+    ] = None,
     to: Annotated[Path | None, Option("Write the changed labels to a collection.", "SOURCE")] = None,
     writing: WriteOptions,
     reading: Reading,
@@ -65,6 +71,8 @@ def apply(
     """
     if accept_from is not None and audit is None:
         raise misuse("--accept-from", "needs --audit")
+    if consolidate and reading.rules is None:
+        raise misuse("--consolidate", "needs --rules")
     if feedback is audit is reading.rules is None:
         if to is None:
             raise misuse("PAIRS", "give --feedback, --audit or --rules")
@@ -82,25 +90,33 @@ def apply(
     if out is not None and to is not None:
         raise misuse("--out", "cannot be combined with --to")
     from vse_ens.data.cleaning import SUFFIXES, clean
-    from vse_ens.data.collections.write import difference_edits
+    from vse_ens.data.collections.write import difference_edits, write_copy
     from vse_ens.data.io.write import check_suffix
     from vse_ens.data.rules.store import read_rules
 
-    if out is not None:
-        check_suffix(out, *SUFFIXES)
     collection = None if to is None else writing.open(to, reading.format)
+    if out is not None and out.suffix not in SUFFIXES and out.suffix == file.suffix and file.is_file():
+        if out.exists() and out.samefile(file):
+            raise misuse("--out", f"{out} is PAIRS itself; use --to, which vse undo can restore")
+        collection = writing.open(file, reading.format)
+    elif out is not None:
+        check_suffix(out, *SUFFIXES)
     rules = None if reading.rules is None else read_rules(reading.rules)
     # The rules are applied after the decisions, so that the report tells them apart.
     data = reading.read(file, console, rules=False)
     with console.status("cleaning"):
-        cleaned = clean(data, audit=audit, accept_from=accept_from, feedback=feedback, rules=rules)
+        cleaned = clean(
+            data, audit=audit, accept_from=accept_from, feedback=feedback, rules=rules, consolidate=consolidate
+        )
     console.notes(data.notes)
-    if collection is not None:
+    if collection is not None and out is None:
         console.text(facts(_rows(cleaned)))
         edits = difference_edits(data, cleaned.data)
         writing.write(collection, edits, console, more={"cleaned": cleaned.to_dict()})
         return
-    if out is not None:
+    if out is not None and collection is not None:
+        write_copy(collection, difference_edits(data, cleaned.data), out)
+    elif out is not None:
         cleaned.write(out)
     added, removed = (sum(one.count for one in part.values()) for part in (cleaned.added, cleaned.removed))
     console.result(

@@ -11,6 +11,7 @@ from rich.text import Text
 from vse_ens.cli.console import Console, columns, facts, listed, plural
 from vse_ens.cli.options import DefuseFormulas, Person, Reading, load_model, user_name
 from vse_ens.cli.parameters import Argument, Option, misuse
+from vse_ens.data.rules.lists import ListKind
 
 if TYPE_CHECKING:
     from vse_ens.data.annotations import Annotations
@@ -138,6 +139,38 @@ def apply_proposals(
         facts(rows),
         Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"),
     )
+
+
+def import_rules(
+    path: RulesPath,
+    lists: Annotated[Sequence[Path], Argument("Lists of tag aliases, implications, siblings or parents.", "LIST...")],
+    *,
+    kind: Annotated[
+        ListKind | None, Option("What the lists hold; by default, the names of the files say it.", "KIND", name="--as")
+    ] = None,
+    spaces: Annotated[bool, Option("Read underscores as spaces.")] = False,
+    by: Person = None,
+    console: Console,
+) -> None:
+    """Import the aliases and implications of Danbooru, e621 or Hydrus.
+
+    Danbooru's and e621's lists are .csv, .csv.gz or .json, Hydrus's .txt. Siblings are aliases and parents
+    implications. Rules that contradict earlier ones, or that were rejected, are left out.
+
+    Example: vse rules import rules.jsonl tag_aliases.csv tag_implications.csv
+    """
+    from vse_ens.data.rules.lists import fitting, read_list
+    from vse_ens.data.rules.store import RulesFile
+
+    new = [rule for one in lists for rule in read_list(one, kind, spaces=spaces)]
+    file = RulesFile(path)
+    with console.status(f"checking {plural(len(new), 'rule')}"):
+        fit = fitting(new, file.rules)
+    if fit:
+        file.add(fit, by=by or user_name())
+    counts = {"added": len(fit), "left_out": len(new) - len(fit), "in_force": len(file.rules)}
+    rows = [("file", str(path)), *((name.replace("_", " "), f"{count:,}") for name, count in counts.items())]
+    console.result({"file": path, **counts}, facts(rows), Text(f"Next: vse apply PAIRS --rules {path} --out clean.csv"))
 
 
 def list_rules(

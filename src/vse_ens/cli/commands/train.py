@@ -16,6 +16,7 @@ from vse_ens.cli.options import (
     ClusterOptions,
     FeaturesOption,
     ModelDir,
+    Nearby,
     PairsFile,
     Portable,
     Reading,
@@ -52,6 +53,7 @@ def train(
         str | None,
         Option("Compute features of the pictures with this ONNX network, as vse embed does.", "NETWORK"),
     ] = None,
+    nearby: Nearby = False,
     feedback: Annotated[
         Path | None, Option("Feedback file of vse serve: accepted pairs are added, rejected pairs removed.", "FILE")
     ] = None,
@@ -73,8 +75,8 @@ def train(
 
     Example: vse train split/train.parquet --out model
     """
-    if embed is not None and (features is not None or scores is not None):
-        raise misuse("--embed", "cannot be combined with --features or --scores")
+    if sum(map(bool, (features, scores, embed, nearby))) > 1:
+        raise misuse("--features", "give only one of --features, --scores, --embed and --nearby")
     if portable:
         use_portable_cpu()
     from vse_ens.annotator import Annotator
@@ -92,10 +94,8 @@ def train(
         if out.exists():
             console.note(f"the model in {out} is replaced when the training ends; give another --out to keep it")
         if reading.is_parts(pairs):
-            if {features, scores, embed, feedback, reading.rules} != {None}:
-                raise misuse(
-                    "PAIRS", "--scores, --embed, --features, --feedback and --rules need all pairs in one file"
-                )
+            if nearby or {features, scores, embed, feedback, reading.rules} != {None}:
+                raise misuse("PAIRS", "features, --feedback and --rules need all pairs in one file")
             parts = reading.parts(pairs)
             with console.progress("partitioning", parts.rows, "pairs") as progress:
                 data = model.partition(parts, checkpoint, progress=progress)
@@ -104,6 +104,8 @@ def train(
             table = read_table(features, scores, console)
             if embed is not None:
                 table = _embedded(pairs, data, embed, console)
+            elif nearby:
+                table = _nearby(pairs, data, console)
             if table is not None:
                 from vse_ens.data.features import attach_features
 
@@ -160,6 +162,15 @@ def _embedded(pairs: Path, data: Annotations, network: str, console: Console) ->
     paths = picture_paths(pairs, data, console)
     with embed_pictures(paths, open_encoder(network, console), console) as vectors:
         return FeatureTable(vectors.images, np.concatenate(list(vectors.blocks())), None)
+
+
+def _nearby(pairs: Path, data: Annotations, console: Console) -> FeatureTable:
+    """Return the features of the folders and times of the pictures of a collection."""
+    from vse_ens.cli.commands.embed import picture_paths
+    from vse_ens.data.features import nearby_features
+
+    with console.status("reading the times of the photos"):
+        return nearby_features(picture_paths(pairs, data, console))
 
 
 def _show(model: Annotator, out: Path, seconds: float, console: Console) -> None:
@@ -229,6 +240,7 @@ def update(
     out: Annotated[Path, Option("The model directory to write.", "NEW_MODEL")],
     features: FeaturesOption = None,
     scores: ScoresOption = None,
+    nearby: Nearby = False,
     portable: Portable = False,
     workers: Workers = None,
     reading: Reading,
@@ -249,7 +261,7 @@ def update(
     with reserve_target(out):
         if not more and features is scores:
             raise misuse("MORE", "give new pairs, --features or --scores")
-        inputs = [_read_new(path, reading, console) for path in more]
+        inputs = [_read_new(path, reading, console, nearby=nearby) for path in more]
         annotator = load_model(model, console)
         table = read_table(features, scores, console)
         if table is not None:
@@ -261,6 +273,8 @@ def update(
         rejected = sum(count for _, count in inputs)
         annotator.workers = workers
         before = annotator.known_
+        for path, (pairs, _) in zip(more, inputs, strict=False):
+            _note_removed(path, pairs, before, console)
         started = time.perf_counter()
         with TrainingProgress(console.err, annotator.config_.metric) as progress:
             annotator.partial_fit(joined, progress=progress)
@@ -294,7 +308,22 @@ def update(
     console.finish(f"{out} has learned {plural(new['pair'], 'new pair')}.", "serve", out)
 
 
-def _read_new(path: Path, reading: Reading, console: Console) -> tuple[Annotations, int]:
+def _note_removed(path: Path, pairs: Annotations, known: Annotations, console: Console) -> None:
+    """Print a note on labels that a collection, which has all labels of its images, no longer has."""
+    from vse_ens.data.filters import pairs_without
+
+    if pairs.pictures is None:  # new pairs alone
+        return
+    gone = [(image, label) for image, label in pairs_without(known, pairs) if image in pairs.images]
+    if gone:
+        image, label = gone[0]
+        console.note(
+            f"{path} lacks {plural(len(gone), 'label')} of the model, such as {label} on {image}; an update only adds: "
+            f"vse train {path} forgets them"
+        )
+
+
+def _read_new(path: Path, reading: Reading, console: Console, *, nearby: bool) -> tuple[Annotations, int]:
     """Read a file of pairs or of feedback, and count the rejected pairs of the latter."""
     from vse_ens.data.feedback.pairs import read_feedback
     from vse_ens.data.feedback.store import is_feedback_file
@@ -304,6 +333,10 @@ def _read_new(path: Path, reading: Reading, console: Console) -> tuple[Annotatio
             feedback = read_feedback(path)
         return feedback.accepted, feedback.rejected.pairs
     pairs = reading.read(path, console)
+    if nearby:
+        from vse_ens.data.features import attach_features
+
+        pairs = attach_features(pairs, _nearby(path, pairs, console))
     for note in pairs.notes:
         console.note(f"{path}: {note}")
     return pairs, 0

@@ -16,6 +16,7 @@ from vse_ens.data.decisions import read_decisions
 from vse_ens.data.feedback.pairs import read_feedback
 from vse_ens.data.filters import pairs_without
 from vse_ens.errors import DataError
+from vse_ens.storage.atomic import open_atomic
 
 
 @dataclass
@@ -113,6 +114,15 @@ def write_labels(
     for path in report.written.skipped:
         report.notes.append(f"{path} was changed by another program in the meantime and is left as it is")
     return report
+
+
+def write_copy(collection: WritableCollection, edits: Mapping[str, LabelEdit], out: Path) -> None:
+    """Write a collection that is one file, with its labels changed, to another path."""
+    content = [collection.path.read_bytes()]
+    if edits:
+        write_labels(collection, edits, out, dry_run=lambda change: content.append(change.after))
+    with open_atomic(out) as file:
+        file.write(content[-1])
 
 
 def _needed(item: Item, edit: LabelEdit, prefix: str, report: WriteReport) -> LabelEdit | None:

@@ -13,7 +13,14 @@ from vse_ens.data.arrow import lists_to_arrow, strings_to_arrow
 from vse_ens.data.collections.base import Collection, OpenOptions, PairTable
 from vse_ens.data.collections.detect import find_collection, find_format
 from vse_ens.data.collections.pictures import Pictures
-from vse_ens.data.filters import keep_frequent, merge_spelling, spelling_note, with_ancestors, without_matching
+from vse_ens.data.filters import (
+    keep_frequent,
+    merge_spelling,
+    spelling_note,
+    strip_weights,
+    with_ancestors,
+    without_matching,
+)
 from vse_ens.data.io.columns import Column
 from vse_ens.data.io.delimited import DelimitedSource
 from vse_ens.data.io.dialect import sniff
@@ -79,6 +86,8 @@ def read(path: str | Path, **options: Unpack[ReadOptions]) -> Annotations:
         data = replace(data, notes=(*data.notes, *plugin_notes))
     if options["ignore"]:
         data = without_matching(data, options["ignore"])
+    if options["strip_weights"]:
+        data = strip_weights(data)
     if options["merge_spelling"]:
         data = merge_spelling(data)
     if options["ancestors"]:

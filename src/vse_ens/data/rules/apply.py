@@ -39,6 +39,13 @@ def apply_rules(data: Annotations, rules: RuleSet, rejected: Annotations | None 
     return replace(result, features=data.features, feature_names=data.feature_names, pictures=data.pictures)
 
 
+def unimplied(data: Annotations, rules: RuleSet) -> NDArray[np.bool_]:
+    """Return for every pair whether no other label of its image implies its label."""
+    keys = pair_keys(data.image_numbers(), data.indices)
+    closure = {label: [one for one in implied if one in data.labels] for label, implied in rules.closure().items()}
+    return ~np.isin(keys, _implied_keys(keys, data.labels, closure))
+
+
 def _implied_keys(given: NDArray[np.uint64], labels: Vocabulary, closure: dict[str, list[str]]) -> NDArray[np.uint64]:
     """Return the keys of all implied pairs, sorted and distinct."""
     sources = sorted(label for label in closure if label in labels)

@@ -49,6 +49,8 @@ class RuleSet:
         self._rejections: dict[int, Rule] = {}
         self._rejected: dict[tuple[str, str], Rule] = {}
         self._implied: dict[str, list[str]] | None = None
+        # Labels of implications under any name, so that aliases of others need not rebuild what is implied.
+        self._linked: set[str] = set()
         self._rejected_names: set[tuple[str, str]] | None = None
         for rule in rules:
             self.add(rule)
@@ -78,9 +80,11 @@ class RuleSet:
         if rule.kind == "implication":
             self._implications[rule.label, rule.other] = rule
             self.implied().setdefault(rule.label, []).append(rule.other)
+            self._linked |= {rule.label, rule.other}
         else:
             self._names[rule.label] = rule
-            self._implied = None
+            if rule.label in self._linked:
+                self._implied = None
 
     def remove(self, rule: int) -> None:
         """Remove a rule or a rejection; what remains is free of contradictions, because it was so before the rule."""
@@ -195,7 +199,9 @@ class RuleSet:
         if self._implied is None:
             self._implied = {}
             for label, other in self._implications:
-                self._implied.setdefault(self.name_of(label), []).append(self.name_of(other))
+                names = self.name_of(label), self.name_of(other)
+                self._implied.setdefault(names[0], []).append(names[1])
+                self._linked.update(names)
         return self._implied
 
     def closure(self) -> dict[str, list[str]]:

@@ -53,7 +53,7 @@ async def reload(
 
     If it cannot be loaded, the old model stays and the response gives the reason.
     """
-    if not service.settings.all_keys and confirmation != "yes":
+    if not service.settings.keys and confirmation != "yes":
         raise ApiError(403, "send the header X-VSE-Reload: yes to reload the model")
     try:
         return ReloadResponse(model=(await service.models.load()).fingerprint)
