@@ -53,7 +53,7 @@ def data_blocks(document: Document) -> Iterator[Block]:
 _VARIANTS = {
     "laws": "other rank laws, tuned settings",
     "cut": "cut to as many random pairs as table 1 has, tuned settings",
-    "java": "what the authors' Java does",
+    "java": "what the authors' Java does, at the rates and regularization of its mains",
 }
 _ROWS = {
     **MODELS,
