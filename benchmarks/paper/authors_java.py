@@ -117,7 +117,7 @@ def _dot(a: Doubles, b: Doubles) -> float:
 def _first_violating(
     vector: Doubles, labels: Doubles, positive: int, own: NDArray[np.int32], held_out: int, fixed: Integers
 ) -> int:
-    """Return the first id whose label violates the margin, else the first of a fixed list that is no test label."""
+    """Return the first id whose label violates the margin, else the first of a fixed list, test labels left out."""
     score = _dot(vector, labels[positive])
     for label in range(1, labels.shape[0]):
         if not _has(own, label - 1) and _dot(vector, labels[label]) + 1.0 > score:

@@ -55,7 +55,7 @@ class Effort:
     shortlist: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     """Settings to try in place of the grid, by model: those that were best in an earlier run over all of it."""
     java_rounds: int = authors_java.ROUNDS
-    """Rounds of the authors' Java."""
+    """Rounds of the authors' Java; 0 leaves it out."""
     stand_in_seconds: Mapping[str, float] = field(default_factory=dict)
     """CPU time of one training of a model on a stand-in or a sample, where it differs from ``limits``."""
 
@@ -68,7 +68,7 @@ QUICK = Effort(
     readings=("deviation",),
     seeds=1,
     trials=0,
-    java_rounds=1,
+    java_rounds=0,
     stand_in_seconds=dict.fromkeys(MODELS, 10.0),
 )
 FULL = Effort(
@@ -231,7 +231,7 @@ class _Experiments:
                     yield Job(data_set, "samplers", sampler, sampler_config(sampler, seed), self.effort.limits)
 
     def _java(self, data_set: DataSet) -> Iterator[Job]:
-        if data_set.name == "iaprtc12" and self._full(data_set):
+        if data_set.name == "iaprtc12" and self._full(data_set) and self.effort.java_rounds:
             for seed in self._seeds(data_set):
                 for model, (_, rate, decay) in authors_java.SETTINGS.items():
                     config = paper_config(model, seed).override(

@@ -124,7 +124,7 @@ def test_the_ends_of_a_distribution_are_never_drawn() -> None:
 
 
 def test_every_round_has_the_same_pairs(split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new `Random` with the same seed: the state with which a round begins is that of the round before."""
+    """A new `Random` with the same seed: a round begins with the state of the round before."""
     states: list[int] = []
     original = authors_java.make_steps
 
