@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vse_ens.curate.label_completion import LabelCompletion, complete_id, fold
+from vse_ens.curate.label_completion import LabelCompletion, complete_id
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.filters import fold
 from vse_ens.data.vocabulary import Vocabulary
 
 COUNTS = {"sea": 3, "Sea lion": 5, "red sea": 9, "deep-sea fish": 1, "sealing wax": 3, "straße": 2, "under_sea": 4}

@@ -7,7 +7,6 @@ are ranked by how well they suit the other labels of an image, then by frequency
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.filters import fold
 from vse_ens.data.vocabulary import Vocabulary
 
 Numbers = NDArray[np.int64]
@@ -170,14 +170,6 @@ def merge(text: str, *found: list[CompletedLabel]) -> list[CompletedLabel]:
         (one for some in found for one in some), key=lambda one: (fold(one.label) != folded, one.why == "typo")
     )
     return list({one.label: one for one in reversed(ranked)}.values())[::-1]
-
-
-def fold(text: str) -> str:
-    """Return a text without case and accents, for comparison."""
-    if text.isascii():
-        return text.casefold()
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(letter))
 
 
 def complete_id(vocabulary: Vocabulary, prefix: str, limit: int) -> tuple[list[str], int]:

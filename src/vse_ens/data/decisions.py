@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from vse_ens.data.collections.files import unreadable
 from vse_ens.errors import DataError
 
 _YES = frozenset(["yes", "y", "true", "1", "x", "ok", "accept", "accepted", "apply"])
@@ -72,7 +73,7 @@ def decided_rows(path: Path, columns: Sequence[str], written_by: str) -> Iterato
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8; save it as CSV in UTF-8") from None
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise unreadable(path, error) from None
     first = text.split("\n", 1)[0]
     reader = csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=first.count))
     lacking = [name for name in columns if name not in (reader.fieldnames or ())]

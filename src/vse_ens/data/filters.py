@@ -136,19 +136,19 @@ def with_ancestors(data: Annotations) -> Annotations:
     return _renumbered(data, labels, np.concatenate(rows), np.concatenate(numbers), note)
 
 
-def spelling_key(label: str) -> str:
-    """Return a label without case and accents."""
-    if label.isascii():
-        return label.lower()
-    decomposed = unicodedata.normalize("NFKD", label.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+def fold(text: str) -> str:
+    """Return a text without case and accents, for comparison."""
+    if text.isascii():
+        return text.casefold()
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(letter))
 
 
 def spelling_groups(labels: Iterable[str]) -> list[list[str]]:
     """Return the groups of labels that differ only in case or accents."""
     groups: dict[str, list[str]] = {}
     for label in labels:
-        groups.setdefault(spelling_key(label), []).append(label)
+        groups.setdefault(fold(label), []).append(label)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item, LabelEdit, OpenOptions
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, is_file, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, count_of, is_file, json_objects, read_bytes, relative_id
 from vse_ens.data.collections.text_edits import JsonText, Splice, Value
 from vse_ens.errors import DataError
 
@@ -156,7 +156,7 @@ def _take(content: _Content, key: str, element: Value, pending: list[tuple[Any, 
         if key == "annotations":
             if "category_id" in entry:
                 pending.append((entry.get("image_id"), entry["category_id"]))
-            for segment in _segments(entry):
+            for segment in json_objects(entry.get("segments_info")):  # of panoptic COCO
                 content.is_panoptic = True
                 hash(segment.get("category_id"))
                 pending.append((entry.get("image_id"), segment.get("category_id")))
@@ -175,12 +175,6 @@ def _take(content: _Content, key: str, element: Value, pending: list[tuple[Any, 
                 content.urls[name] = url
     except TypeError:  # an id that is a list or an object
         raise content.text.error(element.start, "an id is neither a number nor text") from None
-
-
-def _segments(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the segments of an annotation of panoptic COCO."""
-    given = entry.get("segments_info")
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
 def _find_root(content: _Content) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vse_ens.errors import DataError
 from vse_ens.system import open_regular
@@ -153,7 +153,7 @@ def unreadable(path: Path, error: Exception) -> DataError:
     """Return an error for a file or folder that the system cannot read."""
     if isinstance(error, DataError):
         return error
-    return DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
+    return DataError(f"{path} cannot be read: {(getattr(error, 'strerror', None) or str(error)).lower()}")
 
 
 def is_file(path: Path) -> bool:
@@ -205,6 +205,16 @@ def as_label(value: object) -> str | None:
     except UnicodeEncodeError:  # a lone surrogate cannot be written to any file
         return None
     return text or None
+
+
+def json_object(given: object) -> dict[str, Any]:
+    """Return an object of JSON; an empty one for anything else."""
+    return given if isinstance(given, dict) else {}
+
+
+def json_objects(given: object) -> list[dict[str, Any]]:
+    """Return the objects in an array of JSON; none for anything else."""
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
 def count_of(number: int, noun: str) -> str:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vse_ens.data.collections.base import FileChange
-from vse_ens.data.collections.files import MAX_BYTES, is_image, read_regular, suffix
+from vse_ens.data.collections.files import MAX_BYTES, is_image, read_regular, suffix, unreadable
 from vse_ens.errors import DataError
 from vse_ens.storage.atomic import open_atomic, sync_dir
 from vse_ens.system import copy_permissions, open_regular, try_lock
@@ -336,7 +336,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
                     raise ValueError
                 yield record
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _damaged(path, number) from None
     if number == 0:
@@ -471,7 +471,7 @@ def _find_target(path: Path, root: Path | None) -> Path:
             raise DataError(f"{path} is a link that leads nowhere; remove it") from None
         return target
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if not is_regular:
         raise DataError(f"{path} is not a regular file; remove it or name another collection")
     return target
@@ -489,11 +489,7 @@ def _current(path: Path, limit: int = MAX_BYTES) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> DataError:
-    return DataError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}")
+        raise unreadable(path, error) from None
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from vse_ens.data.collections.base import Editable, Edits, FileChange, ImageList, Item
 from vse_ens.data.collections.detect import Glance
-from vse_ens.data.collections.files import as_label, count_of, read_bytes, relative_id
+from vse_ens.data.collections.files import as_label, count_of, json_object, json_objects, read_bytes, relative_id
 from vse_ens.data.collections.text_edits import JsonText, Splice
 from vse_ens.errors import DataError
 
@@ -156,11 +156,11 @@ def _image_of(data: Mapping[str, Any], number: object) -> str | None:
 def _labels(content: _Content, task: Mapping[str, Any]) -> Iterator[str]:
     """Yield the labels of a task, and count the controls."""
     annotations = _annotations(task)
-    predictions = _dicts(task.get("predictions"))
+    predictions = json_objects(task.get("predictions"))
     counted = annotations or [one for one in predictions if one.get("model_version") == MODEL_VERSION]
     for annotation in [*annotations, *predictions]:
-        for result in _dicts(annotation.get("result")):
-            for key, labels in _label_lists(_as_dict(result.get("value"))):
+        for result in json_objects(annotation.get("result")):
+            for key, labels in _label_lists(json_object(result.get("value"))):
                 if key in ("choices", "taxonomy") and isinstance(result.get("from_name"), str):
                     content.controls[_Control(result["from_name"], str(result.get("to_name", "image")), key)] += 1
                 if any(annotation is one for one in counted):
@@ -170,7 +170,7 @@ def _labels(content: _Content, task: Mapping[str, Any]) -> Iterator[str]:
 def _annotations(task: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the annotations of a task that were not cancelled; old exports call them completions."""
     given = task.get("annotations") if "annotations" in task else task.get("completions")
-    return [one for one in _dicts(given) if not (one.get("was_cancelled") or one.get("skipped"))]
+    return [one for one in json_objects(given) if not (one.get("was_cancelled") or one.get("skipped"))]
 
 
 def _label_lists(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -210,14 +210,6 @@ def _note_choice_keys(content: _Content, task: Mapping[str, Any]) -> None:
         many = isinstance(value, dict) and isinstance(value.get("choices"), list)
         if many or (isinstance(value, str) and key in _LABEL_KEYS):
             content.choice_keys[key] += 1
-
-
-def _as_dict(given: object) -> dict[str, Any]:
-    return given if isinstance(given, dict) else {}
-
-
-def _dicts(given: object) -> list[dict[str, Any]]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.decisions import decided_rows, is_accepted
-from vse_ens.data.feedback.store import Event, check_integrity, in_force, is_feedback_file, read_connection
+from vse_ens.data.feedback.store import (
+    Event,
+    accepted_in_force,
+    check_integrity,
+    in_force,
+    is_feedback_file,
+    read_connection,
+)
 from vse_ens.data.filters import contained, subset
 from vse_ens.data.io.write import check_suffix, defuse_table, table_writer
 from vse_ens.errors import ConfigError
@@ -43,13 +50,10 @@ def read_feedback(path: str | Path) -> Verdicts:
     """Return the accepted and the rejected pairs in force; a service may write to the file at the same time."""
     with read_connection(Path(path)) as file:
         check_integrity(file, Path(path), "integrity_check")
-        # One snapshot for both queries.
-        file.execute("BEGIN")
-        accepted, rejected = (
-            Annotations.from_pairs((event.image, event.label) for event in in_force(file, verdict))
-            for verdict in ("accept", "reject")
-        )
-    return Verdicts(accepted, rejected)
+        found: dict[str, list[tuple[str, str]]] = {"accept": [], "reject": []}
+        for event in in_force(file):
+            found[event.verdict].append((event.image, event.label))
+    return Verdicts(*map(Annotations.from_pairs, found.values()))
 
 
 def apply_feedback(pairs: Annotations, path: str | Path) -> Annotations:
@@ -144,11 +148,10 @@ def read_suggestion_verdicts(path: str | Path) -> list[SuggestionVerdict]:
 def _of_feedback(path: Path) -> list[SuggestionVerdict]:
     with read_connection(path) as file:
         check_integrity(file, path, "quick_check")
-        file.execute("BEGIN")  # one snapshot for both queries
-        events = [event for verdict in ("accept", "reject") for event in in_force(file, verdict)]
+        events = sorted(in_force(file))
     return [
         SuggestionVerdict(event.image, event.label, event.verdict == "accept")
-        for event in sorted(events, key=lambda one: one.event)
+        for event in events
         if event.source in _SOURCES and event.confidence is not None
     ]
 
@@ -179,7 +182,7 @@ def export_accepted(feedback: str | Path, out: str | Path, *, defuse_formulas: b
         table_writer(partial, target.suffix[1:], _SCHEMA) as write,
     ):
         check_integrity(file, source, "integrity_check")
-        events = in_force(file, "accept")
+        events = accepted_in_force(file)
         while block := list(islice(events, _BLOCK)):
             table = _table(block)
             write(defuse_table(table) if defuse_formulas else table)

@@ -54,10 +54,7 @@ class Event(NamedTuple):
 
 
 COLUMNS = ", ".join(Event._fields)
-_IN_FORCE = (
-    "SELECT event, image, label, verdict, by, at, source, confidence, model, NULL, reference "
-    "FROM in_force WHERE verdict = ?"
-)
+_IN_FORCE = "SELECT event, image, label, verdict, by, at, source, confidence, model, NULL, reference FROM in_force"
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -154,10 +151,14 @@ def _numbers(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def in_force(connection: sqlite3.Connection, verdict: Verdict) -> Iterator[Event]:
-    """Yield the verdicts of one kind that are in force, by image and label."""
-    for row in connection.execute(_IN_FORCE, (verdict,)):
-        yield Event(*row)
+def in_force(connection: sqlite3.Connection) -> Iterator[Event]:
+    """Yield the verdicts in force, by image and label."""
+    return (Event(*row) for row in connection.execute(_IN_FORCE))
+
+
+def accepted_in_force(connection: sqlite3.Connection) -> Iterator[Event]:
+    """Yield the accepted pairs in force, by image and label."""
+    return (event for event in in_force(connection) if event.verdict == "accept")
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from vse_ens.data.feedback.store import (
     COLUMNS,
     Event,
     Verdict,
+    accepted_in_force,
     file_identity,
-    in_force,
     open_reader,
     open_writer,
     read_connection,
@@ -250,7 +250,7 @@ class Feedback:
     def pairs(self) -> Iterator[Event]:
         """Iterate over the accepted pairs in force, by image and label, as of the first item."""
         with read_connection(self.path) as file:
-            yield from in_force(file, "accept")
+            yield from accepted_in_force(file)
 
     def close(self) -> None:
         """Close the file."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, cast, get_args
 
+from vse_ens.data.collections.files import unreadable
 from vse_ens.errors import ConfigError, DataError
 
 FormatName = Literal["csv", "tsv", "txt", "jsonl", "parquet"]
@@ -129,7 +130,7 @@ def check_exists(path: Path) -> None:
             raise DataError(f"{path} does not exist: there is no folder {path.parent}")
         near = difflib.get_close_matches(path.name, [one.name for one in path.parent.iterdir()], n=3, cutoff=0.6)
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     hint = f"did you mean {' or '.join(near)}?" if near else f"{path.parent} has no file with a similar name"
     raise DataError(f"{path} does not exist; {hint}")
 
@@ -212,7 +213,5 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path} is a truncated gzip file: it ends early; download or copy it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path} is a damaged gzip file ({error}); download or copy it again") from None
-    except PermissionError:
-        raise DataError(f"{path} cannot be read: permission denied") from None
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise unreadable(path, error) from None

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from vse_ens.curate.suggest import Suggestion
+from vse_ens.data.collections.files import json_object, json_objects
 from vse_ens.data.current_labels import ImageLabels
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.service.label_studio.config import Choice, Control, labels_of
@@ -26,19 +27,9 @@ _MAX_COMPONENTS = 8
 Task = Mapping[str, Any]
 
 
-def mapping(given: object) -> Mapping[str, Any]:
-    """Return an object of JSON; an empty one for anything else."""
-    return given if isinstance(given, Mapping) else {}
-
-
-def mappings(given: object) -> list[Mapping[str, Any]]:
-    """Return the objects in an array of JSON; none for anything else."""
-    return [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
-
-
 def image_of(task: Task, control: Control, images: Vocabulary) -> str | None:
     """Return the image ID of a task: one of the model's if one matches, else one in the style of the model's IDs."""
-    value = mapping(task.get("data")).get(control.variable)
+    value = json_object(task.get("data")).get(control.variable)
     if not isinstance(value, str) or not value.strip():
         return None
     candidates = list(_candidate_ids(value))
@@ -73,10 +64,10 @@ def _with_and_without_extension(name: str) -> tuple[str, str]:
 def chosen_labels(results: Any, control: Control, labels: Vocabulary) -> list[str]:
     """Return the labels that the results of an annotation choose with a control."""
     chosen: dict[tuple[str, ...], Choice] = {}
-    for result in mappings(results):
+    for result in json_objects(results):
         if result.get("from_name") != control.name:
             continue
-        given = mapping(result.get("value")).get(control.kind)
+        given = json_object(result.get("value")).get(control.kind)
         for one in given if isinstance(given, list) else ():
             path = tuple(one) if isinstance(one, list) else (one,)
             if path and all(isinstance(part, str) for part in path) and path[-1].strip():
@@ -124,7 +115,7 @@ class TaskPredictor:
         """Return the labels that the task itself gives for its image."""
         given = task["data"].get("labels")
         labels = [one for one in given[:MAX_LABELS] if isinstance(one, str)] if isinstance(given, list) else []
-        for annotation in mappings(task.get("annotations")):
+        for annotation in json_objects(task.get("annotations")):
             if not annotation.get("was_cancelled"):
                 labels += chosen_labels(annotation.get("result"), self._control, self._known.labels)
         return [label for label in labels if label.strip()]

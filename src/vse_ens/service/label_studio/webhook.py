@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vse_ens.data.collections.files import json_object, json_objects
 from vse_ens.data.current_labels import CurrentLabels
 from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.errors import ConfigError
 from vse_ens.service.label_studio.config import Control, controls
-from vse_ens.service.label_studio.tasks import chosen_labels, image_of, mapping, mappings
+from vse_ens.service.label_studio.tasks import chosen_labels, image_of
 from vse_ens.service.settings import MAX_ID_LENGTH, MAX_USER_LENGTH
 
 # Singular or plural depends on the version of Label Studio.
@@ -42,7 +43,7 @@ class Annotation:
 
 def parse_webhook(current: CurrentLabels, action: str, payload: Mapping[str, Any]) -> list[Annotation]:
     """Return the annotations of a webhook; all are read before any is stored."""
-    project = mapping(payload.get("project"))
+    project = json_object(payload.get("project"))
     annotations = _annotations(payload, action)
     if len(annotations) > MAX_EVENTS:
         raise _too_large()
@@ -114,7 +115,7 @@ def _parse(
     labels = [label for tag in tags for label in chosen_labels(results, tag, current.known.labels)]
     if any(len(label) > MAX_ID_LENGTH for label in labels):
         raise ConfigError(f"annotation {annotation['id']} chooses a label longer than {MAX_ID_LENGTH:,} characters")
-    prediction = mapping(annotation.get("prediction"))
+    prediction = json_object(annotation.get("prediction"))
     # A prediction has the names that were in force when it was made, and a choice may have another one.
     name_of = current.names.of
     confidences = {name_of(label): confidence for label, confidence in _confidences(prediction).items()}
@@ -133,8 +134,8 @@ def _confidences(prediction: Mapping[str, Any]) -> dict[str, float]:
     """Return the confidences of the suggested labels, as `TaskPredictor` stored them in the prediction."""
     return {
         label: float(confidence)
-        for result in mappings(prediction.get("result"))
-        for label, confidence in mapping(mapping(result.get("meta")).get("suggested")).items()
+        for result in json_objects(prediction.get("result"))
+        for label, confidence in json_object(json_object(result.get("meta")).get("suggested")).items()
         if isinstance(confidence, int | float) and 0 <= confidence <= 1
     }
 
@@ -153,7 +154,7 @@ def _listed(given: Any) -> list[Any]:
 
 def _tasks(payload: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     """Return a function from an annotation to its task; a webhook with one task may leave out its number."""
-    listed = mappings(_listed(payload.get("task", payload.get("tasks"))))
+    listed = json_objects(_listed(payload.get("task", payload.get("tasks"))))
     if len(listed) == 1:
         return lambda _: listed[0]
     by_id = {one.get("id"): one for one in listed if isinstance(one.get("id"), int)}
