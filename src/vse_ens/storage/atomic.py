@@ -183,11 +183,6 @@ def replaced_name(path: Path) -> Path:
     return partial_name(path).with_suffix(".replaced")
 
 
-def sync_dir(folder: Path) -> None:
-    """Flush the names in a directory to disk, so that they survive a power failure."""
-    sync(folder)
-
-
 def _neighbor(path: Path, suffix: str, longest: int | None = None) -> Path:
     return path.parent / f".{path.name[:longest]}.{suffix}"
 

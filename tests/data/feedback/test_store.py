@@ -177,7 +177,7 @@ def _of_version_9(path: Path) -> Path:
 
 def test_the_name_of_a_new_file_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("vse_ens.data.feedback.store.sync_dir", synced.append)
+    monkeypatch.setattr("vse_ens.data.feedback.store.sync", synced.append)
     open_writer(tmp_path / "f.sqlite").close()
     assert synced == [tmp_path]
 

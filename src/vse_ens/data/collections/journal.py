@@ -32,8 +32,8 @@ from typing import Any, Literal
 from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.files import MAX_BYTES, is_image, read_regular, suffix, unreadable
 from vse_ens.errors import DataError
-from vse_ens.storage.atomic import open_atomic, sync_dir
-from vse_ens.system import copy_permissions, open_regular, try_lock
+from vse_ens.storage.atomic import open_atomic
+from vse_ens.system import copy_permissions, open_regular, sync, try_lock
 
 _FORMAT, _VERSION = "vse-ens journal", 2
 _WITHOUT_WRITTEN = 1  # a version that does not say which files were written
@@ -218,7 +218,7 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
             target = entry.target()
             if entry.before is None:
                 target.unlink(missing_ok=True)
-                sync_dir(target.parent)
+                sync(target.parent)
             else:
                 _replace(target, entry.before)
         restored.append(entry.path)
@@ -402,7 +402,7 @@ def _create(path: Path) -> FileIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("xb", buffering=0)  # closing a buffered file would fail again on a full disk
-        sync_dir(path.parent)
+        sync(path.parent)
     except FileExistsError:
         raise DataError(f"{path} exists; choose another --journal") from None
     except OSError as error:

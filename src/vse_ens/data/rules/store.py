@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 from vse_ens.data.rules.rule_set import Rule, RuleKind, RuleSet
 from vse_ens.errors import ConfigError, DataError, UnknownIdError
-from vse_ens.storage.atomic import sync_dir
-from vse_ens.system import open_regular, try_lock
+from vse_ens.system import open_regular, sync, try_lock
 
 _HEADER = {"format": "vse-ens rules", "version": 1}
 # The longest wait for another process that writes; a write takes milliseconds.
@@ -248,7 +247,7 @@ def _append(descriptor: int, path: Path, length: int, text: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
         if not length:
-            sync_dir(path.parent)  # a new file survives a power failure only with its name
+            sync(path.parent)  # a new file survives a power failure only with its name
     except OSError as error:
         with suppress(OSError):
             os.ftruncate(descriptor, length)
