@@ -28,6 +28,7 @@ TOY = Effort(
     Grid((100,), (50, 200), at_labels=50),
     seeds=2,
     trials=2,
+    java_rounds=1,
 )
 
 
@@ -98,7 +99,7 @@ def test_everything_is_done_and_written(done: tuple[Path, dict[str, Any]]) -> No
     stand_in_groups = ["deviation", "uncapped"]
     fixed, tuned = ["deviation", "variance"], ["early", "early-variance", "tuned", "tuned-variance"]
     assert groups == {
-        "iaprtc12": sorted([*fixed, *tuned, "cut", "laws", "samplers", "uncapped"]),
+        "iaprtc12": sorted([*fixed, *tuned, "cut", "java", "laws", "samplers", "uncapped"]),
         "nuswide": stand_in_groups,
         "openimages": stand_in_groups,
     }
