@@ -428,6 +428,7 @@ def test_readings_that_differ_decide_nothing() -> None:
     (finding,) = of(found, "above-warp")
     assert finding.outcome == UNDECIDED
     assert "depends on the reading" in finding.evidence
+    assert "1 × agrees, 1 × contradicts" in finding.evidence
 
 
 # --- details of rules ---
