@@ -127,6 +127,15 @@ def test_every_part_says_where_it_comes_from(done: tuple[Path, dict[str, Any]]) 
     ]
 
 
+def test_a_part_that_is_left_out_is_said(tmp_path: Path) -> None:
+    effort = replace(TOY, left_out=("other data",), shortlist={"vse-ens": [{"rank_scale": 0.25}]})
+    document = reproduce(tmp_path, CountingListener(), effort=effort, data_sets=("openimages",), workers=1)
+    assert (document["complete"], document["runs"]) == (True, {})
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "these parts were left out: other data" in text
+    assert "VSE-ens: 0.25" in text
+
+
 def test_results_of_other_code_are_not_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"effort": TOY, "data_sets": ("openimages",), "workers": 1}
     reproduce(tmp_path, CountingListener(), **options)

@@ -240,7 +240,6 @@ def test_an_error_of_sqlite_that_nobody_foresaw_names_the_file(path: Path) -> No
         file.execute("SELECT * FROM missing")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_a_pipe_is_no_feedback_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert [is_feedback_file(tmp_path / name) for name in ("pipe", "nowhere", ".")] == [False, False, False]

@@ -229,13 +229,13 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
 def _alone(paths: Iterable[Path]) -> Iterator[None]:
     """Keep other processes of vse from writing to the folders of files, from comparison to replacement.
 
-    Where folders cannot be locked, as on Windows, nothing is.
+    Where folders cannot be locked, nothing is.
     """
     with ExitStack() as stack:
         # In one order, so that two processes do not wait for each other.
         for folder in sorted({Path(os.path.realpath(path)).parent for path in paths}):
             with suppress(OSError):
-                descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 stack.callback(os.close, descriptor)
                 _wait_for_lock(descriptor, folder)
         yield

@@ -24,8 +24,6 @@ from vse_ens.system import open_regular, sync, try_lock
 _HEADER = {"format": "vse-ens rules", "version": 1}
 # The longest wait for another process that writes; a write takes milliseconds.
 _LOCK_SECONDS = 10.0
-# Windows needs it.
-_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class NewRule(NamedTuple):
@@ -226,7 +224,7 @@ def _open_locked(path: Path) -> int:
         raise DataError(f"{path} cannot be created: there is no folder {path.parent}; create it first")
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise _unusable(path, "opened", error) from None
         # Another program may have replaced the file meanwhile.
