@@ -108,7 +108,7 @@ def at_every_access(
 ) -> Outcome:
     """Kill ``work`` before each of its first ``times`` accesses to files, then let it run.
 
-    ``state`` returns what the files say. After a kill it is that of the start or that of the end, and after the next
+    ``state`` returns what the files say. After a kill it equals the start or the end, and after the next
     run that of the end.
     """
     outcome = Outcome()
@@ -247,7 +247,7 @@ def _rules(found: RulesFile) -> int:
 
 
 def tuning(times: int) -> Outcome:
-    """Kill ``vse tune`` at random moments until it ends: the settings found are those of a search left alone."""
+    """Kill ``vse tune`` at random moments until it ends: the settings found are the same as in a search left alone."""
     outcome, chance, searches = Outcome(), random.Random(1), 0
     with tempfile.TemporaryDirectory() as name:
         pairs = _write_pairs(Path(name))
