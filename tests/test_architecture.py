@@ -74,7 +74,6 @@ OWNERS = {
     "traitlets": ("widget",),
     # Not on every operating system.
     "fcntl": ("system",),
-    "msvcrt": ("system",),
     "ctypes": ("system",),
     "resource": ("run/ram",),
 }

@@ -30,7 +30,8 @@ from vse_ens.presets import configure
 from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
-from vse_ens.train.validation import Validator, hold_out
+from vse_ens.train.sharded.sources import InMemorySource
+from vse_ens.train.validation import Validator, choose_held_out, make_validation_set
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "context.md"
 _METRICS = ("recall@10", "mrr")
@@ -170,7 +171,9 @@ def rank_by_weights(split: Split, seed: int) -> dict[str, float]:
     with Workers() as workers:
         pool = LocalPool(workers)
         config = configure("context", seed=seed)
-        train, held_out = hold_out(config, split.train)
+        chosen = choose_held_out(config, split.train)
+        train = InMemorySource(split.train).without(chosen).known
+        held_out = make_validation_set(split.train, train, chosen)
         validator = Validator(config, held_out, train, lambda value: learn_label_weights(train, value, pool), None)
         weights = learn_label_weights(split.train, validator.regularization, pool)
     found = mean_metrics(weights_scorer(weights, split.train).scores, *split)

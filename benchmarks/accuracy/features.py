@@ -29,10 +29,10 @@ from vse_ens.streams import Streams
 Doubles = NDArray[np.floating[Any]]
 Scorer = Callable[[Any], Doubles]
 
-OURS, BALANCED, TOWER, BOTH_TOWERS = "ours", "ours, balance 0.4", "tower features", "tower context+features"
+OURS, BALANCED, TOWER, BOTH_TOWERS = "ours", "ours, balance 0.5", "tower features", "tower context+features"
 RIDGE, NEAREST, SUM, LOGISTIC = "ridge", "nearest neighbors", "ridge + neighbors", "logistic regression"
 _ANCHORS = (RIDGE, NEAREST, SUM, LOGISTIC)
-_BALANCE = 0.4
+_BALANCE = 0.5
 _SHOWN = 5
 _REVEALED = ("0", "1", "2", "half")
 _METRICS = ("precision@1", "precision@3", "recall@10", "map")

@@ -23,7 +23,7 @@ def chart(raw: Raw) -> str:
     parts = []
     for number, (metric, title) in enumerate(_PANELS.items()):
         line = Series("preset", [seconds for _, seconds, _ in found], [means[metric] for *_, means in found])
-        inside, _ = LineChart(title, "CPU seconds of training, all data sets", title, [line], x_log=True).draw(size)
+        inside, _ = LineChart(title, "CPU seconds of training, all data sets", title, [line]).draw(size)
         name = text(_WIDTH / 2 + 20, 16, f"{title}: quick, context, thorough", "middle", name="name")
         panel = f'{name}<g transform="translate(0 {_TOP - 8})">{inside}</g>'
         parts.append(f'<g transform="translate({_WIDTH * number} 8)">{panel}</g>')

@@ -17,9 +17,7 @@ from vse_ens import evaluate as evaluation
 from vse_ens.config import Config, Settings
 from vse_ens.curate.suggest import Suggester, SuggestionLists, Suggestions, SuggestOptions, check_options
 from vse_ens.data.annotations import Annotations
-from vse_ens.data.csr import take_rows
 from vse_ens.data.features.attach import attach_features
-from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.display import Table, TableRepr, rounded
 from vse_ens.errors import ConfigError
 from vse_ens.kernels.arrays import Csr
@@ -46,10 +44,6 @@ _Labels = list[str] | list[list[str]] | None
 
 # Shards of a model that is trained on a cluster or from a folder of Parquet files, unless set.
 _DEFAULT_SHARDS = 8
-
-
-def _with_features(data: Annotations, features: Any) -> Annotations:
-    return data if features is None else attach_features(data, features)
 
 
 class Annotator(TableRepr):
@@ -190,10 +184,11 @@ class Annotator(TableRepr):
 
         Ctrl-C stops after the current round and keeps the model so far; ``interrupted_`` is then True.
         """
-        from vse_ens.train.training_run import TrainingRun
+        from vse_ens.train.training_run import TrainingRun, training_pairs
 
         with TrainingRun(callbacks, checkpoint, progress, resume=resume, allow_mixed_cpus=allow_mixed_cpus) as run:
-            pairs = self._pairs(data, checkpoint, features)
+            partitioned = None if checkpoint is None else partial(self.partition, checkpoint=checkpoint)
+            pairs = training_pairs(data, features, partitioned)
             # Now: the file may be gone when the model is saved, and a saved model must not refer to it.
             base = read_preset_file(self.preset).base if is_preset_file(self.preset) else self.preset
             shards = self.settings.get("shards", _DEFAULT_SHARDS if cluster else None)
@@ -227,21 +222,6 @@ class Annotator(TableRepr):
         shards = self.settings.get("shards", _DEFAULT_SHARDS)
         return partition_parts(parts, self.config(shards=shards), checkpoint, progress)
 
-    def _pairs(self, data: Any, checkpoint: str | Path | None, features: Any = None) -> Annotations | Partition:
-        """Return the pairs in memory, or partitioned by shard."""
-        from vse_ens.data.partition.store import Partition
-        from vse_ens.train.training_run import is_parts
-
-        if features is not None and (isinstance(data, Partition) or is_parts(data)):
-            raise ConfigError("features need all pairs in one file; leave features out of a folder of Parquet files")
-        if isinstance(data, Partition):
-            return data
-        if not is_parts(data):
-            return _with_features(Annotations.of(data), features)
-        if checkpoint is None:
-            raise ConfigError("a folder of Parquet files needs checkpoint, a folder on storage that all workers share")
-        return self.partition(data, checkpoint)
-
     def partial_fit(
         self,
         data: Any,
@@ -262,7 +242,8 @@ class Annotator(TableRepr):
         """
         from vse_ens.train.training_run import train_added_pairs
 
-        more = _with_features(Annotations.of(data), features)
+        more = Annotations.of(data)
+        more = more if features is None else attach_features(more, features)
         if not self.__sklearn_is_fitted__():
             return self.fit(more, progress=progress)
         if self.known_.features is None and (more.features is not None or self.config_.has_features):
@@ -331,21 +312,13 @@ class Annotator(TableRepr):
     # --- suggestions ---
 
     @overload
-    def annotate(self, images: str, *, frame: None = None, **how: Unpack[SuggestOptions]) -> Suggestions: ...  # type: ignore[overload-overlap]
+    def annotate(self, images: str, **how: Unpack[SuggestOptions]) -> Suggestions: ...  # type: ignore[overload-overlap]
     @overload
-    def annotate(
-        self, images: Iterable[str], *, frame: None = None, **how: Unpack[SuggestOptions]
-    ) -> SuggestionLists: ...
+    def annotate(self, images: Iterable[str], **how: Unpack[SuggestOptions]) -> SuggestionLists: ...
     @overload
-    def annotate(
-        self, *, features: Any, labels: _Labels = None, frame: None = None, **how: Unpack[SuggestOptions]
-    ) -> Any: ...
+    def annotate(self, *, labels: list[str], **how: Unpack[SuggestOptions]) -> Suggestions: ...
     @overload
-    def annotate(self, *, labels: list[str], frame: None = None, **how: Unpack[SuggestOptions]) -> Suggestions: ...
-    @overload
-    def annotate(
-        self, *, labels: list[list[str]], frame: None = None, **how: Unpack[SuggestOptions]
-    ) -> SuggestionLists: ...
+    def annotate(self, *, labels: list[list[str]], **how: Unpack[SuggestOptions]) -> SuggestionLists: ...
     @overload
     def annotate(
         self,
@@ -353,7 +326,7 @@ class Annotator(TableRepr):
         *,
         labels: _Labels = None,
         features: Any = None,
-        frame: str,
+        frame: str | None = None,
         **how: Unpack[SuggestOptions],
     ) -> Any: ...
     def annotate(
@@ -394,39 +367,14 @@ class Annotator(TableRepr):
         image that lacks exactly one, as in an evaluation.
         """
         suggester = self._suggester("annotate", **how)
-        if features is not None and images is not None:
-            raise ConfigError("annotate takes images or the features of new images, not both")
-        if features is None and (images is None) == (labels is None):
-            raise ConfigError("annotate takes images or labels, exactly one of them")
         if frame is not None and how.get("explain"):
             raise ConfigError("explain cannot be used with frame; leave one of them out")
-        if isinstance(labels, str):  # for callers without type checks
-            raise ConfigError(f"labels must be a list of label ids, got the text {labels!r}")
-        known, ids, numbers, rows = self.known_, None, None, None
-        one = isinstance(images, str) if labels is None else all(isinstance(label, str) for label in labels)
-        if features is not None:
-            ids, features, one = self.loaded_.feature_rows(features)
-            lists: Any = [[] for _ in range(features.shape[0])] if labels is None else [labels] if one else labels
-            if len(lists) != features.shape[0]:
-                raise ConfigError(f"annotate needs labels for each of {features.shape[0]} rows, got {len(lists)} lists")
-            rows = self.loaded_.label_rows(lists)
-        elif labels is not None:
-            rows = self.loaded_.label_rows([labels] if one else labels)  # type: ignore[list-item]
-        elif isinstance(images, str):
-            numbers = np.array([known.images.number(images)])
-        else:
-            ids = list(images or ())
-            numbers = known.images.numbers(ids)
+        asked = curate.Asked.of(self.loaded_, images, labels, features)
         if frame is not None:
-            names = known.images if rows is None else None
-            if rows is not None and ids is not None:
-                names = Vocabulary.from_ids(ids, "image")
-                order = np.argsort(names.numbers(ids))
-                rows, features = take_rows(*rows, order), features[order]
-            blocks = suggester.suggest(numbers, rows, features)
-            return export.suggestion_frame(blocks, names, frame)
-        found = suggester.lists(numbers, rows, features)
-        return found[0] if one else SuggestionLists(found, ids)
+            names, asked = asked.named(self.known_.images)
+            return export.suggestion_frame(suggester.suggest(*asked[:3]), names, frame)
+        found = suggester.lists(*asked[:3])
+        return found[0] if asked.is_one else SuggestionLists(found, asked.ids)
 
     def annotate_numbers(
         self, images: NDArray[np.int64], labels: list[list[str]] | None = None, **how: Unpack[SuggestOptions]
@@ -476,8 +424,9 @@ class Annotator(TableRepr):
         with self._remote(cluster, address, allow_mixed_cpus) as remote:
             if remote and features is not None:
                 raise ConfigError("features cannot be used with cluster; leave one of them out")
-            images, *given = self._images_of(features)
-            blocks = (curate.RemoteSuggester(*remote, self.known_, how) if remote else suggester).suggest(*given)
+            images, asked = curate.Asked.all_of(self.loaded_, features)
+            far = curate.RemoteSuggester(*remote, self.known_, how) if remote else None
+            blocks = far.suggest() if far else suggester.suggest(*asked[:3])
             options: dict[str, Any] = {"prefix": prefix, "defuse_formulas": defuse_formulas, "progress": progress}
             return export.write_suggestions(path, images, blocks, form, **options)
 
@@ -498,22 +447,8 @@ class Annotator(TableRepr):
         `annotate`.
         """
         suggester = self._suggester("suggested_edits", **how)
-        images, *given = self._images_of(features)
-        return export.label_edits(suggester.suggest(*given), images, progress)
-
-    def _images_of(self, features: Any) -> tuple[Any, ...]:
-        """Return the images of features and what `Suggester.suggest` takes; without features, those of the model."""
-        known = self._fitted.known
-        if features is None:
-            return (known.images,)
-        ids, matrix, _ = self.loaded_.feature_rows(features)
-        if ids is None:
-            raise ConfigError("features must name their images; give a mapping, a frame, a path or a FeatureTable")
-        images = Vocabulary.from_ids(ids, "image")
-        at = known.images.translate(images)
-        counts = np.where(at >= 0, known.labels_per_image[at], 0)
-        rows = Csr(np.concatenate([[0], np.cumsum(counts)]), known.rows(at[at >= 0]).indices)
-        return images, None, rows, matrix[np.argsort(images.numbers(ids))]
+        images, asked = curate.Asked.all_of(self.loaded_, features)
+        return export.label_edits(suggester.suggest(*asked[:3]), images, progress)
 
     def known_labels(self, image: str) -> list[str]:
         """Return the labels that an image had in training.

@@ -26,7 +26,7 @@ from vse_ens.kernels.two_phase import (
     LABELS,
     LabelGradients,
     apply_feature_gradients,
-    label_gradients_kernel,
+    apply_label_gradients,
 )
 
 IMAGES = 40 if JIT else 10
@@ -45,8 +45,7 @@ def train(problem: Problem, chunks: list[NDArray[np.int64]], states: list[int], 
     compute = softmax_kernel(DIMENSIONS, samplers.CODES[config.sampler], config.has_ids, config.has_features)
     assert compute(problem.arrays, changes, moves, problem.sampling, step, problem.scratch(), layout, cursor)
     selected = np.empty(changes.rows.size + 1, np.int32)
-    apply, no_squares = label_gradients_kernel(adagrad=False), np.empty(0, np.float32)
-    assert apply(problem.tables, no_squares, changes, step, selected, draws, ranges[LABELS], cursor)
+    assert apply_label_gradients(problem.tables, changes, step, selected, draws, ranges[LABELS], cursor)
     if config.has_features:
         assert apply_feature_gradients(
             problem.tables.feature_map, problem.features, moves, layout.images, ranges[FEATURE_MAP], cursor

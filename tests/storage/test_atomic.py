@@ -73,7 +73,6 @@ with replace_file(Path(sys.argv[1])) as partial:
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows does not rename files that are open")
 def test_what_a_killed_write_left_is_removed_by_the_next_process(tmp_path: Path) -> None:
     (tmp_path / ".mine.partial").write_text("mine")
     (tmp_path / ".mine.0123456789abcdef.partial.txt").write_text("mine")
@@ -304,7 +303,6 @@ def test_a_lock_that_cannot_be_taken_leaves_no_open_file(tmp_path: Path, monkeyp
         os.fstat(opened[0])
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows removes a lock file after it was closed")
 def test_a_released_lock_does_not_remove_that_of_the_next_holder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

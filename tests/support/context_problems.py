@@ -14,7 +14,7 @@ from vse_ens.data.annotations import Annotations
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import Floats, Step
 from vse_ens.kernels.context import ContextScratch, ContextTables, InputGradients, apply_input_gradients
-from vse_ens.kernels.context_losses import MAX_SHARING, apply_softmax_gradients, context_kernel
+from vse_ens.kernels.context_losses import MAX_SHARING, apply_shared_gradients, context_kernel
 from vse_ens.kernels.two_phase import (
     FEATURE_MAP,
     INPUTS,
@@ -24,7 +24,6 @@ from vse_ens.kernels.two_phase import (
     LabelGradients,
     RowRanges,
     apply_feature_gradients,
-    label_gradients_kernel,
 )
 from vse_ens.model.embeddings import label_pair_table
 
@@ -128,23 +127,18 @@ class Batch:
         """The second phase; returns for each table whether the first one was done."""
         problem, tables, selected = self.problem, self.problem.tables, self.scratch.selected
         squares, ranges = problem.context.label_squares, self.ranges
-        if problem.config.loss == "softmax":
-            applied = apply_softmax_gradients(
-                tables,
-                squares,
-                self.changes,
-                self.step,
-                problem.sharing,
-                selected,
-                problem.pairs.indptr,
-                self.images,
-                ranges[LABELS],
-                self.cursor,
-            )
-        else:
-            applied = label_gradients_kernel(adagrad=True)(
-                tables, squares, self.changes, self.step, selected, self.draws, ranges[LABELS], self.cursor
-            )
+        applied = apply_shared_gradients(
+            tables,
+            squares,
+            self.changes,
+            self.step,
+            problem.sharing if problem.config.loss == "softmax" else 1,
+            selected,
+            problem.pairs.indptr,
+            self.images,
+            ranges[LABELS],
+            self.cursor,
+        )
         applied_inputs = apply_input_gradients(
             problem.context.inputs,
             problem.context.input_squares,

@@ -101,6 +101,15 @@ def test_every_way_of_training_learns_from_features(preset: str, tower: str, set
 
 
 @pytest.mark.parametrize("tower", TOWERS)
+def test_softmax_learns_from_features_that_share_a_large_part(tower: str) -> None:
+    data = with_features("dense")
+    # With pictures, as here, most of a vector is common to all; a batch of many images adds it up.
+    split = halves(data.with_features(data.features + 3.0))
+    model = Annotator("opt-auc", tower=tower, loss="softmax", dimensions=8, epochs=12).fit(split.train)
+    assert model.evaluate(split.test)["recall@10"] > 0.9
+
+
+@pytest.mark.parametrize("tower", TOWERS)
 def test_the_unit_of_the_features_does_not_matter(tower: str) -> None:
     def vectors(scale: float) -> NDArray[np.float32]:
         data = with_features("dense", scale)

@@ -24,10 +24,25 @@ from vse_ens.run.pool import LocalPool
 from vse_ens.run.threads import Workers
 from vse_ens.train import validation
 from vse_ens.train.pair_selection import frequent_label_pairs
+from vse_ens.train.sharded.sources import InMemorySource
 from vse_ens.train.trainer import Trainer
-from vse_ens.train.validation import Validator, held_out_images, hill_climb, hold_out
+from vse_ens.train.validation import (
+    ValidationSet,
+    Validator,
+    choose_held_out,
+    held_out_images,
+    hill_climb,
+    make_validation_set,
+)
 
 CHOICES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+
+def hold_out(config: Config, data: Annotations) -> tuple[Annotations, ValidationSet]:
+    """The pairs to train on, and those to validate with."""
+    chosen = choose_held_out(config, data)
+    train = InMemorySource(data).without(chosen).known
+    return train, make_validation_set(data, train, chosen)
 
 
 class Hill:

@@ -1,3 +1,4 @@
+from vse_ens.curate.asked import Asked as Asked
 from vse_ens.curate.audit.audit import Audit as Audit
 from vse_ens.curate.audit.audit import audit_labels as audit_labels
 from vse_ens.curate.audit.audit import audit_rows as audit_rows

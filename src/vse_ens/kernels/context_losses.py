@@ -1,4 +1,4 @@
-"""The gradients of the context tower: the first phase of a batch with any loss, and the second of the softmax loss.
+"""The gradients of the context tower: the first phase of a batch with any loss, and the second for the labels.
 
     softmax loss = -log( e^s_i(p) / (e^s_i(p) + sum_n e^s_i(n)) )
 
@@ -56,7 +56,7 @@ _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 _AT_ONCE = 4
 MAX_SHARING = 3
-"""The most positives of an image that share negatives; `apply_softmax_gradients` has this number written out."""
+"""The most positives of an image that share negatives; `apply_shared_gradients` has this number written out."""
 
 
 @cache
@@ -104,6 +104,10 @@ def context_kernel(
                         vector_without(
                             has_pairs, context, positives, n, pairs_found, scratch, vector, input_gradients.scales[draw]
                         )
+                        square = _ZERO
+                        for f in range(dimensions):
+                            square += vector[f] * vector[f]
+                        gradients.squares[draw] = square / np.float32(dimensions)
                         own = samplers.score(vector, tables, positive)
                         gradient = input_gradients.vectors[draw]
                         gradients.rows[draw, 0] = positive
@@ -213,10 +217,6 @@ def _compare(
     """
     vector, scores, bias = gradients.vectors[draw], scratch.scores, scratch.negative_bias
     negatives = scratch.negatives[: _padded(found)]
-    square = _ZERO
-    for f in range(dimensions):
-        square += vector[f] * vector[f]
-    gradients.squares[draw] = square / np.float32(dimensions)
     for j in range(1, shared.shape[0]):
         gradients.rows[draw, j] = shared[j]
     _multiply(negatives, vector, scores)
@@ -286,7 +286,7 @@ def _softmax_slopes(own: np.float32, scores: Floats, negatives: int) -> tuple[fl
 
 
 @kernel
-def apply_softmax_gradients(
+def apply_shared_gradients(
     tables: SharedTables,
     label_squares: Floats,
     gradients: LabelGradients,
@@ -298,7 +298,7 @@ def apply_softmax_gradients(
     ranges: RowRanges,
     cursor: BatchCursor,
 ) -> bool:
-    """Run the second phase of a batch for the labels.
+    """Run the second phase of a batch for the labels. With losses of one negative, ``sharing`` is 1.
 
     A negative makes one step for all positives that share it, with the sum of their gradients, and decays for each.
     AdaGrad adds the squares of the gradients one by one: the square of their sum would make the steps too short.

@@ -51,9 +51,11 @@ def sort_factors(tables: SharedTables, sampling: Sampling, chosen: NDArray[np.in
             continue
         for a in range(labels):
             column[a] = tables.labels[a, f]
-        # Labels within one step of the range are in the order of their numbers: a Shell sort has little left to do.
+        # Labels within one step of the range, about ``together``, are in the order of their numbers: a Shell sort.
         order, gap = sampling.rankings[f], 1
-        while gap < labels // 3:
+        deviations = (column[order[0]] - column[order[labels - 1]]) / sampling.spread[f]
+        together = np.float32(labels) * deviations / np.float32(scratch.positions.shape[0])
+        while gap < min(together, np.float32(labels // 3)):
             gap = 3 * gap + 1
         while gap > 0:
             for position in range(gap, labels):

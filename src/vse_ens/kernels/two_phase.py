@@ -11,8 +11,6 @@ the phase before. After spinning too long, it returns False; call it again later
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +30,7 @@ COUNTERS = RANGES_TAKEN + 3
 # Rows are prefetched this many gradients before they are needed.
 PREFETCH_DISTANCE = 4
 
-_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_ONE = np.float32(1.0)
 
 RowRanges = NDArray[np.int64]
 """Ranges x 2: the first row, and the row behind the last one."""
@@ -67,7 +65,7 @@ class LabelGradients(NamedTuple):
     """draws x (negatives + 1): the positive first; -1 where no negative was found."""
     slopes: Floats  # draws x (negatives + 1)
     vectors: Floats  # draws x k: v_i at the draw
-    squares: Floats  # draws: the mean of the squares of the vector (context tower with softmax)
+    squares: Floats  # draws: the mean of the squares of the vector (context tower)
 
     @classmethod
     def allocate(cls, draws: int, negatives: int, dimensions: int) -> LabelGradients:
@@ -105,56 +103,42 @@ def select_entries(rows: NDArray[np.int32], first: int, last: int, selected: NDA
     return count
 
 
-@cache
-def label_gradients_kernel(adagrad: bool) -> Callable[..., bool]:
-    """Return the kernel that adds gradients to the labels, with the rate of AdaGrad or a fixed one."""
+@kernel
+def apply_label_gradients(
+    tables: SharedTables,
+    gradients: LabelGradients,
+    step: Step,
+    selected: NDArray[np.int32],
+    draws: int,
+    ranges: RowRanges,
+    cursor: BatchCursor,
+) -> bool:
+    """Run the second phase of a batch for the labels, at a fixed rate; a row decays with every gradient applied to it.
 
-    @kernel
-    def apply_label_gradients(
-        tables: SharedTables,
-        label_squares: Floats,
-        gradients: LabelGradients,
-        step: Step,
-        selected: NDArray[np.int32],
-        draws: int,
-        ranges: RowRanges,
-        cursor: BatchCursor,
-    ) -> bool:
-        """Run the second phase of a batch for the labels; a row decays with every gradient applied to it."""
-        if not are_gradients_computed(cursor):
-            return False
-        labels, bias = tables.labels, tables.bias
-        shrink_bias = _ONE - step.bias_rate * step.bias_regularization
-        width = gradients.rows.shape[1]
-        rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
+    The context tower has `vse_ens.kernels.context_losses.apply_shared_gradients`.
+    """
+    if not are_gradients_computed(cursor):
+        return False
+    labels, bias, rate = tables.labels, tables.bias, step.learning_rate
+    shrink = _ONE - rate * step.regularization
+    shrink_bias = _ONE - step.bias_rate * step.bias_regularization
+    width = gradients.rows.shape[1]
+    rows, slopes = gradients.rows.reshape(-1), gradients.slopes.reshape(-1)
+    taken = count_up(cursor.counters, RANGES_TAKEN + LABELS)
+    while taken < ranges.shape[0]:
+        first, last = ranges[taken, 0], ranges[taken, 1]
+        count = select_entries(rows[: draws * width], first, last, selected)
+        for n in range(count):
+            if n + PREFETCH_DISTANCE < count:
+                prefetch_row(labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
+            entry = selected[n]
+            label, draw, step_scale = rows[entry], entry // width, rate * slopes[entry]
+            for f in range(labels.shape[1]):
+                labels[label, f] = shrink * labels[label, f] + step_scale * gradients.vectors[draw, f]
+            bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
+        count_up(cursor.counters, RANGES_DONE)
         taken = count_up(cursor.counters, RANGES_TAKEN + LABELS)
-        while taken < ranges.shape[0]:
-            first, last = ranges[taken, 0], ranges[taken, 1]
-            count = select_entries(rows[: draws * width], first, last, selected)
-            for n in range(count):
-                if n + PREFETCH_DISTANCE < count:
-                    prefetch_row(labels, np.int64(rows[selected[n + PREFETCH_DISTANCE]]))
-                entry = selected[n]
-                label, draw, slope, rate = rows[entry], entry // width, slopes[entry], step.learning_rate
-                if adagrad:
-                    square = _ZERO
-                    for f in range(labels.shape[1]):
-                        square += gradients.vectors[draw, f] * gradients.vectors[draw, f]
-                    label_squares[label] += slope * slope * square / np.float32(labels.shape[1])
-                    rate = step.learning_rate / np.sqrt(label_squares[label])
-                shrink, step_scale = _ONE - rate * step.regularization, rate * slope
-                for f in range(labels.shape[1]):
-                    labels[label, f] = shrink * labels[label, f] + step_scale * gradients.vectors[draw, f]
-                # LLVM fuses one of the two multiplications. Reading the slope again keeps the bytes of older models.
-                if adagrad:
-                    bias[label] = shrink_bias * bias[label] + step.bias_rate * slope
-                else:
-                    bias[label] = shrink_bias * bias[label] + step.bias_rate * slopes[entry]
-            count_up(cursor.counters, RANGES_DONE)
-            taken = count_up(cursor.counters, RANGES_TAKEN + LABELS)
-        return True
-
-    return apply_label_gradients
+    return True
 
 
 @kernel

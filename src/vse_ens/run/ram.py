@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+import resource
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -45,15 +45,11 @@ def _containers(process: Path, cgroups: Path) -> Iterator[int]:
 
 
 def _own_limit(process: Path) -> list[int]:
-    if sys.platform != "win32":
-        with suppress(ImportError):
-            import resource  # not on every system
-
-            limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-            if limit != resource.RLIM_INFINITY:
-                pages = [int(line.split()[0]) for line in _lines(process / "self" / "statm")]
-                return [limit - count * os.sysconf("SC_PAGE_SIZE") for count in pages]
-    return []
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return []
+    pages = [int(line.split()[0]) for line in _lines(process / "self" / "statm")]
+    return [limit - count * os.sysconf("SC_PAGE_SIZE") for count in pages]
 
 
 def _lines(path: Path) -> list[str]:

@@ -55,8 +55,7 @@ def find_key(keys: Iterable[Key], given: str) -> Key | None:
 def read_keys(file: Path, *, read_only: bool = False) -> tuple[Key, ...]:
     """Read a file with one key per line, each with an optional name before a colon: ``anna:0f3a...``."""
     with file.open("rb") as opened:
-        # Windows has no such permissions.
-        if os.name == "posix" and os.fstat(opened.fileno()).st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        if os.fstat(opened.fileno()).st_mode & (stat.S_IRGRP | stat.S_IROTH):
             raise ConfigError(
                 f"{file} can be read by other users of this machine; run: chmod 600 {file} "
                 "(for a container secret, set its mode to 0400, or pass the key in VSE_API_KEY)"

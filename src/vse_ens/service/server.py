@@ -82,8 +82,7 @@ async def _serve(server: _Server, service: Service, listener: socket.socket, ann
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
-    if sys.platform != "win32":  # there, only the call /api/reload reloads
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
 
     first_load = service.start()
     serving = asyncio.create_task(server.serve([listener]))

@@ -87,8 +87,6 @@ def replace_files(*paths: Path) -> Iterator[list[Path]]:
                 _clean_folder(path.parent)
                 locks.callback(os.close, _create(partial))
                 created.append(partial)
-            if os.name == "nt":
-                locks.close()  # no file is renamed while it is open
             yield partials
             for partial in partials:
                 sync(partial)
@@ -185,11 +183,6 @@ def replaced_name(path: Path) -> Path:
     return partial_name(path).with_suffix(".replaced")
 
 
-def sync_dir(folder: Path) -> None:
-    """Flush the names in a directory to disk, so that they survive a power failure."""
-    sync(folder)
-
-
 def _neighbor(path: Path, suffix: str, longest: int | None = None) -> Path:
     return path.parent / f".{path.name[:longest]}.{suffix}"
 
@@ -226,8 +219,6 @@ def _create(partial: Path) -> int:
 @lru_cache(maxsize=1024)
 def _clean_folder(folder: Path) -> None:
     """Remove what killed processes left in a folder, once in the life of this process; a lock shows who lives."""
-    if os.name == "nt":
-        return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _PARTIAL.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -286,15 +277,11 @@ def _locked(path: Path, error: type[DataError]) -> Iterator[None]:
 
 
 def _release(lock: Path, descriptor: int) -> None:
-    """Remove a lock file, then unlock it; Windows removes only files that are closed."""
-    is_ours = not os.fstat(descriptor).st_size
-    if is_ours:
+    """Remove a lock file, then unlock it."""
+    if not os.fstat(descriptor).st_size:  # it is ours
         with suppress(PermissionError):
             lock.unlink(missing_ok=True)
     os.close(descriptor)
-    if is_ours and os.name == "nt":
-        with suppress(OSError):
-            lock.unlink(missing_ok=True)
 
 
 def _try_lock(lock: Path) -> int | None:

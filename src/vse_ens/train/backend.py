@@ -56,6 +56,7 @@ class Backend(ABC):
         self._working_pool: Pool = pool or LocalPool(self._workers)
         self._source = self._train_source = source
         self._store = source.vector_store(self.config)
+        """Where image vectors are kept that are not in the embeddings; None if all are."""
         self._best: Embeddings | None = None
         self._all_pairs = False
 
@@ -117,18 +118,21 @@ class Backend(ABC):
         embeddings = self._chosen(best)
         if not self.config.has_ids:
             return embeddings
-        return replace(embeddings, image_vectors=self._store.rows(embeddings, images, best))
+        rows = self._store.rows(images, best) if self._store else embeddings.image_vectors[images]
+        return replace(embeddings, image_vectors=rows)
 
     def snapshot_best(self) -> None:
         """Keep the vectors as they are now as those of the best epoch."""
         self.save_vectors()
         self._best = self._current.copy()
-        self._store.mark_best()
+        if self._store:
+            self._store.mark_best()
 
     def export(self, best: bool = False) -> Embeddings:
         """Return a copy of the current or best embeddings, with the vectors of all images and without padding."""
         self.save_vectors()
-        return self._store.assemble(self._chosen(best), self.config.dimensions, best and self._best is not None)
+        embeddings = self._chosen(best).resized(self.config.dimensions)
+        return self._store.assemble(embeddings, best and self._best is not None) if self._store else embeddings
 
     def learn_label_weights(self, regularization: float, all_pairs: bool = False) -> LabelWeights:
         """Learn the label weights from the pairs that are not held out, or from all."""
@@ -153,7 +157,8 @@ class Backend(ABC):
 
     def _use(self, embeddings: Embeddings) -> None:
         self._current = embeddings
-        self._store.begin(embeddings)
+        if self._store:
+            self._store.begin(embeddings.dimensions)
 
     def _chosen(self, best: bool) -> Embeddings:
         return self._best if best and self._best is not None else self._current

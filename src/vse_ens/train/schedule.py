@@ -65,7 +65,9 @@ class Schedule:
         natural = config.refresh * labels * math.log(max(labels, 2)) * (1 if slices == 1 else 2)
         draws = max(int(natural), MIN_ROUND_DRAWS * (_CONTEXT_ROUND if config.has_context else 1))
         # A batch much larger than the vocabulary adds many stale gradients to the same rows, and diverges.
-        batch = config.batch or min(1_024 if config.has_context else 4_096, max(32, 2 * labels))
+        # So does one of many images with features: all move the same map, in much the same direction.
+        most = 64 if config.has_features else 1_024 if config.has_context else 4_096
+        batch = config.batch or min(most, max(32, 2 * labels))
         return cls(draws, slices, batch)
 
 

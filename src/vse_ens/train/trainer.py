@@ -30,6 +30,7 @@ from vse_ens.train.validation import EarlyStopping, ValidationResult, Validator,
 
 # What the names of the arrays of finished members begin with in a checkpoint, before their number.
 _MEMBER = "member."
+_STOPPING = ("best_value", "best_epoch", "waited")
 
 
 class Trainer:
@@ -273,7 +274,7 @@ class Trainer:
         """Return arrays and JSON from which `restore` continues, to the same bytes on one kind of CPU."""
         self.prepare()
         arrays, backend_state = self._backend.state()
-        stats, stopping, validator = self._stats, self._stopping, self._validator
+        stats, stopping, validator = vars(self._stats), vars(self._stopping), self._validator
         for number, member in enumerate(self._members):
             arrays |= {f"{_MEMBER}{number}.{name}": array for name, array in member.arrays().items()}
         return arrays, {
@@ -289,19 +290,9 @@ class Trainer:
                 "scale": self._label_weights_scale,
                 "next_scale": validator.scale,
             },
-            "stats": {
-                "counts": stats.counts.tolist(),
-                "loss": stats.loss,
-                "seconds": stats.seconds,
-                "refresh_seconds": stats.refresh_seconds,
-            },
-            "stopping": None
-            if not stopping.best_epoch
-            else {
-                "best_value": stopping.best_value,
-                "best_epoch": stopping.best_epoch,
-                "waited": stopping.waited,
-            },
+            "stats": {**stats, "counts": self._stats.counts.tolist()},
+            # Before the first epoch its best value is infinite, which JSON has no number for.
+            "stopping": {name: stopping[name] for name in _STOPPING} if self._stopping.best_epoch else None,
             "history": [report.to_dict() for report in self.history],
             "backend": backend_state,
         }
@@ -320,9 +311,7 @@ class Trainer:
             self._validator.regularization = state["label_weights"]["regularization"]
             self._validator.scale = state["label_weights"]["next_scale"]
             self._label_weights_scale = state["label_weights"]["scale"]
-        stats = state["stats"]
-        counts = np.array(stats["counts"], np.int64)
-        self._stats = RoundStats(counts, stats["loss"], stats["seconds"], stats["refresh_seconds"])
+        self._stats = RoundStats(**{**state["stats"], "counts": np.array(state["stats"]["counts"], np.int64)})
         if state["stopping"]:
             self._stopping = EarlyStopping(self.config.patience, **state["stopping"])
         names = {field.name for field in fields(EpochReport)}

@@ -15,10 +15,11 @@ from vse_ens import __version__
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.data.collections.detect import find_collection
+from vse_ens.data.features.attach import attach_features
 from vse_ens.data.partition.build import partition
 from vse_ens.data.partition.parts import PartFiles
 from vse_ens.data.partition.store import Partition
-from vse_ens.errors import ModelError
+from vse_ens.errors import ConfigError, ModelError
 from vse_ens.label_weights.learn import learn_label_weights
 from vse_ens.model.calibration import Calibration
 from vse_ens.model.cpu import cpu_kind
@@ -173,13 +174,24 @@ class _TrainingBar(ProgressBar):
         return self.update(done / step.epochs, f"{phase} {step.epoch:,} of {step.epochs:,}")
 
 
-def is_parts(data: Any) -> bool:
-    """Return whether data is a folder of Parquet files, or an address such as ``s3://bucket/pairs``."""
-    if isinstance(data, PartFiles):
-        return True
-    if not isinstance(data, str | Path):
-        return False
-    return "://" in str(data) or (Path(data).is_dir() and find_collection(data) is None)
+def training_pairs(data: Any, features: Any, partitioned: Callable[[Any], Partition] | None) -> Annotations | Partition:
+    """Return the pairs in memory, with features, or partitioned by shard; ``partitioned`` is None without a checkpoint.
+
+    By shard are a folder of Parquet files, and an address such as ``s3://bucket/pairs``.
+    """
+    is_parts = isinstance(data, PartFiles)
+    if isinstance(data, str | Path):
+        is_parts = "://" in str(data) or (Path(data).is_dir() and find_collection(data) is None)
+    if not is_parts and not isinstance(data, Partition):
+        pairs = Annotations.of(data)
+        return pairs if features is None else attach_features(pairs, features)
+    if features is not None:
+        raise ConfigError("features need all pairs in one file; leave features out of a folder of Parquet files")
+    if isinstance(data, Partition):
+        return data
+    if partitioned is None:
+        raise ConfigError("a folder of Parquet files needs checkpoint, a folder on storage that all workers share")
+    return partitioned(data)
 
 
 def partition_parts(

@@ -109,15 +109,6 @@ def make_validation_set(known: Annotations, train: Annotations, chosen: HeldOut)
     return ValidationSet(chosen.images, Split(rest, held_out), features)
 
 
-def hold_out(config: Config, data: Annotations) -> tuple[Annotations, ValidationSet]:
-    """Split pairs in memory into those to train on and a validation set."""
-    chosen = choose_held_out(config, data)
-    kept = np.ones(data.pairs, np.bool_)
-    kept[chosen.positions] = False
-    train = data.with_pairs(kept)
-    return train, make_validation_set(data, train, chosen)
-
-
 @dataclass(frozen=True)
 class ValidationResult:
     """The metrics of an epoch, with the scale of the label weights, or of the neighbors, that suits it best."""
@@ -173,8 +164,8 @@ class Validator:
     def choose_neighbors_scale(self, embeddings: Embeddings, label_weights_scale: float) -> ValidationResult:
         """Choose the scale of what neighbors add to the scores of a trained model, and measure their sum."""
         train = self.data.split.train
-        model = Model(embeddings, self._label_weights if label_weights_scale else None, label_weights_scale)
-        own_scores = _Blocks(self._model_scores(model))
+        weights = self._label_weights if label_weights_scale else None
+        own_scores = _Blocks(self._model_scores(Model(embeddings, weights, label_weights_scale)))
         terms = ImageNeighbors(self._training_pairs, 1.0).terms(Csr(train.indptr, train.indices), self.images)
         measured: dict[float, dict[str, Numbers]] = {}
 

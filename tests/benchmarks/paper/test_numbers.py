@@ -8,6 +8,7 @@ from benchmarks.paper.numbers import (
     METRICS,
     MODELS,
     PAPER,
+    implied_candidates,
     improvement_from_cells,
     number,
     printed,
@@ -71,3 +72,11 @@ def test_two_of_three_speed_ups_follow_from_the_hours() -> None:
 )
 def test_half_a_unit_of_the_last_digit(text: str, half: float) -> None:
     assert rounding(text) == pytest.approx(half)
+
+
+def test_candidates_that_a_printed_auc_implies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the hits at rank 3, half at rank 8 of 101 candidates: r - 1 = 4.5."""
+    auc = 0.5 + 0.2 - 0.4 * 4.5 / 100
+    monkeypatch.setitem(PAPER["table2"]["iaprtc12"], "warp", ["0", "0.2", "0", "0.4", "0", f"{auc:.6f}"])
+    assert implied_candidates("iaprtc12", "warp") == pytest.approx(101)
+    assert all(260 < implied_candidates("iaprtc12", model) < 300 for model in ("vse-ens", "opt-auc"))

@@ -177,7 +177,7 @@ def _of_version_9(path: Path) -> Path:
 
 def test_the_name_of_a_new_file_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("vse_ens.data.feedback.store.sync_dir", synced.append)
+    monkeypatch.setattr("vse_ens.data.feedback.store.sync", synced.append)
     open_writer(tmp_path / "f.sqlite").close()
     assert synced == [tmp_path]
 
@@ -240,7 +240,6 @@ def test_an_error_of_sqlite_that_nobody_foresaw_names_the_file(path: Path) -> No
         file.execute("SELECT * FROM missing")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_a_pipe_is_no_feedback_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert [is_feedback_file(tmp_path / name) for name in ("pipe", "nowhere", ".")] == [False, False, False]

@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_name_of_a_new_file_is_flushed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr(store, "sync_dir", synced.append)
+    monkeypatch.setattr(store, "sync", synced.append)
     RulesFile(path).add([ALIAS], by="anna")
     RulesFile(path).add([IMPLIES], by="anna")
     assert synced == [path.parent]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vse_ens.system import open_regular, read_at
+from vse_ens.system import open_regular
 
 MAX_BYTES = 32 << 20
 """The most metadata of one file that are read, and unpacked: places in a file may repeat, and chunks be bombs."""
@@ -72,14 +72,14 @@ class _File:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.left = MAX_BYTES
-        self.head = read_at(descriptor, _HEAD_BYTES, 0)
+        self.head = os.pread(descriptor, _HEAD_BYTES, 0)
         self.size = len(self.head) if len(self.head) < _HEAD_BYTES else os.fstat(descriptor).st_size
 
     def peek(self, start: int, size: int) -> bytes:
         """Return up to ``size`` bytes."""
         if start + size <= len(self.head):
             return self.head[start : start + size]
-        return read_at(self._descriptor, size, start) if start < self.size else b""
+        return os.pread(self._descriptor, size, start) if start < self.size else b""
 
     def read(self, start: int, size: int) -> bytes:
         """Return exactly ``size`` bytes."""

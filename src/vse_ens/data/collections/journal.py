@@ -32,8 +32,8 @@ from typing import Any, Literal
 from vse_ens.data.collections.base import FileChange
 from vse_ens.data.collections.files import MAX_BYTES, is_image, read_regular, suffix, unreadable
 from vse_ens.errors import DataError
-from vse_ens.storage.atomic import open_atomic, sync_dir
-from vse_ens.system import copy_permissions, open_regular, try_lock
+from vse_ens.storage.atomic import open_atomic
+from vse_ens.system import copy_permissions, open_regular, sync, try_lock
 
 _FORMAT, _VERSION = "vse-ens journal", 2
 _WITHOUT_WRITTEN = 1  # a version that does not say which files were written
@@ -218,7 +218,7 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
             target = entry.target()
             if entry.before is None:
                 target.unlink(missing_ok=True)
-                sync_dir(target.parent)
+                sync(target.parent)
             else:
                 _replace(target, entry.before)
         restored.append(entry.path)
@@ -229,13 +229,13 @@ def undo(journal: Path, *, force: bool = False) -> Undone:
 def _alone(paths: Iterable[Path]) -> Iterator[None]:
     """Keep other processes of vse from writing to the folders of files, from comparison to replacement.
 
-    Where folders cannot be locked, as on Windows, nothing is.
+    Where folders cannot be locked, nothing is.
     """
     with ExitStack() as stack:
         # In one order, so that two processes do not wait for each other.
         for folder in sorted({Path(os.path.realpath(path)).parent for path in paths}):
             with suppress(OSError):
-                descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
                 stack.callback(os.close, descriptor)
                 _wait_for_lock(descriptor, folder)
         yield
@@ -307,7 +307,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
                 given = _decoded(record["root"]) if "root" in record else None
             except (ValueError, TypeError):
                 raise _damaged(path, number) from None
-            root = _root(given)
+            root = given if given is not None and not given.exists() else _root(given)  # `undo` says that it is gone
         elif kind is not None:
             noted[kind].add(str(record[kind]))
         elif "suggested" not in record:
@@ -402,7 +402,7 @@ def _create(path: Path) -> FileIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("xb", buffering=0)  # closing a buffered file would fail again on a full disk
-        sync_dir(path.parent)
+        sync(path.parent)
     except FileExistsError:
         raise DataError(f"{path} exists; choose another --journal") from None
     except OSError as error:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from vse_ens.errors import DataError, VseError
-from vse_ens.storage.atomic import sync_dir
+from vse_ens.system import sync
 
 Verdict = Literal["accept", "reject"]
 
@@ -78,7 +78,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
             check_integrity(connection, path, "quick_check")
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk
-            sync_dir(path.parent)  # a new file survives a power failure only with its name
+            sync(path.parent)  # a new file survives a power failure only with its name
         except BaseException:
             connection.close()
             raise

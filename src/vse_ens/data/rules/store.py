@@ -19,14 +19,11 @@ from typing import Any, NamedTuple
 
 from vse_ens.data.rules.rule_set import Rule, RuleKind, RuleSet
 from vse_ens.errors import ConfigError, DataError, UnknownIdError
-from vse_ens.storage.atomic import sync_dir
-from vse_ens.system import open_regular, try_lock
+from vse_ens.system import open_regular, sync, try_lock
 
 _HEADER = {"format": "vse-ens rules", "version": 1}
 # The longest wait for another process that writes; a write takes milliseconds.
 _LOCK_SECONDS = 10.0
-# Windows needs it.
-_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class NewRule(NamedTuple):
@@ -227,7 +224,7 @@ def _open_locked(path: Path) -> int:
         raise DataError(f"{path} cannot be created: there is no folder {path.parent}; create it first")
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise _unusable(path, "opened", error) from None
         # Another program may have replaced the file meanwhile.
@@ -250,7 +247,7 @@ def _append(descriptor: int, path: Path, length: int, text: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
         if not length:
-            sync_dir(path.parent)  # a new file survives a power failure only with its name
+            sync(path.parent)  # a new file survives a power failure only with its name
     except OSError as error:
         with suppress(OSError):
             os.ftruncate(descriptor, length)

@@ -20,7 +20,6 @@ from vse_ens.presets import configure, is_preset_file, read_preset_file
 from vse_ens.run.interrupt import Interrupt
 from vse_ens.storage.atomic import reserve
 from vse_ens.system import available_cores
-from vse_ens.train.callbacks import Callback, CallbackList
 from vse_ens.train.checkpoint import fingerprint
 from vse_ens.train.trainer import Trainer
 
@@ -194,26 +193,24 @@ class _Search:
     def _run_trial(self, trial: Trial) -> None:
         settings = self.study.settings(trial.params)
         config, began = self.config(settings), time.monotonic()
-
-        def report(epoch: int, value: float) -> bool:
-            if self.listener:
-                with self._lock:
-                    self.listener.epoch(settings, epoch, value)
-            return self.study.report(trial, epoch, value)
-
-        watch = _Watch(config.metric, report, self._is_over)
-        reason = ""
+        values: list[float] = []
+        reason, should_prune = "", False
         try:
             trainer = Trainer(config, self.data, self._threads)
-            callbacks = CallbackList([watch])
             for step in trainer.rounds():
+                if step.report and step.report.validation:
+                    values.append(step.report.validation[config.metric])
+                    if self.listener:
+                        with self._lock:
+                            self.listener.epoch(settings, len(values), values[-1])
+                    should_prune = self.study.report(trial, len(values), values[-1])
                 # Between epochs only Ctrl-C and the time end a trial.
-                if callbacks.epoch(trainer.history) if step.report else self._is_over():
+                if should_prune or self._is_over():
                     break
         except (TrainingError, InsufficientMemoryError) as error:  # it diverged or needs too much RAM: a bad trial
             reason = str(error)
         finished = not reason and trainer.finished
-        pruned = bool(reason) or (watch.pruned and not finished)
+        pruned = bool(reason) or (should_prune and not finished)
         with self._lock:
             self._running -= 1
             if not finished and not pruned:
@@ -222,24 +219,6 @@ class _Search:
             facts = {"seconds": round(time.monotonic() - began, 3), "reason": reason}
             if not reason:
                 facts["metrics"] = trainer.best_validation
-            result = self.study.tell(trial, "pruned" if pruned else "complete", watch.best, facts)
+            result = self.study.tell(trial, "pruned" if pruned else "complete", max(values, default=None), facts)
             if self.listener:
                 self.listener.finished(result, best_trial(self.study.results()))
-
-
-class _Watch(Callback):
-    """Reports the metric after every epoch, and asks the pruner and the budget whether to continue."""
-
-    def __init__(self, metric: str, report: Callable[[int, float], bool], is_over: Callable[[], bool]) -> None:
-        self.pruned = False
-        self.best: float | None = None
-        self._name = f"validation/{metric}"
-        self._report = report
-        self._is_over = is_over
-
-    def on_epoch(self, epoch: int, metrics: Mapping[str, float]) -> bool:
-        """Report the metric; return whether to stop."""
-        value = metrics[self._name]
-        self.best = value if self.best is None else max(self.best, value)
-        self.pruned = self._report(epoch, value)
-        return self.pruned or self._is_over()

@@ -53,22 +53,17 @@ def _is_inside(path: str, folder: str) -> bool:
 
 def _open_beneath(root: str, real: str) -> BinaryIO:
     """Open a regular file without following a link, so that no folder can be exchanged for a link meanwhile."""
-    nofollow = getattr(os, "O_NOFOLLOW", 0)
-    # Nonblocking: to open a pipe would wait for its writer.
-    flags = os.O_RDONLY | nofollow | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if os.open in os.supports_dir_fd:
-        *folders, name = PurePath(real).relative_to(root).parts or (".",)
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            for part in folders:
-                inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | nofollow, dir_fd=folder)
-                os.close(folder)
-                folder = inner
-            descriptor = os.open(name, flags, dir_fd=folder)
-        finally:
+    *folders, name = PurePath(real).relative_to(root).parts or (".",)
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in folders:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
-    else:
-        descriptor = os.open(real, flags)
+            folder = inner
+        # Nonblocking: to open a pipe would wait for its writer.
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
     file = os.fdopen(descriptor, "rb")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         file.close()

@@ -6,20 +6,12 @@ from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.threads import Workers
-from vse_ens.train.engines.base import Engine, RoundStats, Training
-from vse_ens.train.engines.batches import BatchEngine
-from vse_ens.train.engines.serial import SerialEngine
-from vse_ens.train.engines.slices import SliceEngine
-
-__all__ = [
-    "BatchEngine",
-    "Engine",
-    "RoundStats",
-    "SerialEngine",
-    "SliceEngine",
-    "Training",
-    "make_engine",
-]
+from vse_ens.train.engines.base import Engine as Engine
+from vse_ens.train.engines.base import RoundStats as RoundStats
+from vse_ens.train.engines.base import Training as Training
+from vse_ens.train.engines.batches import BatchEngine as BatchEngine
+from vse_ens.train.engines.serial import SerialEngine as SerialEngine
+from vse_ens.train.engines.slices import SliceEngine as SliceEngine
 
 
 def make_engine(config: Config, data: Annotations, embeddings: Embeddings, workers: Workers) -> Engine:

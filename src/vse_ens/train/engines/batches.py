@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import COUNTS, Step, cache_lines
 from vse_ens.kernels.context import ContextScratch, InputGradients, apply_input_gradients
-from vse_ens.kernels.context_losses import MAX_SHARING, apply_softmax_gradients, context_kernel
+from vse_ens.kernels.context_losses import MAX_SHARING, apply_shared_gradients, context_kernel
 from vse_ens.kernels.rank_table import rank_factors
 from vse_ens.kernels.sgd import SgdScratch
 from vse_ens.kernels.softmax import softmax_kernel
@@ -29,7 +29,7 @@ from vse_ens.kernels.two_phase import (
     LabelGradients,
     RowRanges,
     apply_feature_gradients,
-    label_gradients_kernel,
+    apply_label_gradients,
 )
 from vse_ens.streams import Streams
 from vse_ens.train.engines.base import Rankings, RoundStats, Training, ranges
@@ -152,7 +152,6 @@ class SoftmaxKernels:
         self.inputs_per_image = np.zeros(len(training.data.images), np.int64)
         self.training = training
         self._compute = softmax_kernel(width, samplers.CODES[config.sampler], config.has_ids, config.has_features)
-        self._apply = label_gradients_kernel(adagrad=False)
         self.gradients = LabelGradients.allocate(max_positives, config.negatives, width)
         self.vector_changes = _vector_changes(training, max_positives)
         self._scratch = [SgdScratch.allocate(width, training.longest) for _ in workers]
@@ -161,12 +160,10 @@ class SoftmaxKernels:
     def of_batch(self, batch: Batch, step: Step, worker: int) -> list[BatchKernel]:
         """Return the kernels that a worker calls for a batch, in order."""
         arrays, gradients, selected = self.training.arrays, self.gradients, self._selected[worker]
-        scratch, sampling, no_squares = self._scratch[worker], self.training.sampling, np.empty(0, np.float32)
+        scratch, sampling, rows = self._scratch[worker], self.training.sampling, batch.ranges[LABELS]
         return [
             partial(self._compute, arrays, gradients, self.vector_changes, sampling, step, scratch, batch.layout),
-            partial(
-                self._apply, arrays.tables, no_squares, gradients, step, selected, batch.draws, batch.ranges[LABELS]
-            ),
+            partial(apply_label_gradients, arrays.tables, gradients, step, selected, batch.draws, rows),
             *_feature_kernels(self.training, self.vector_changes, batch),
         ]
 
@@ -202,8 +199,7 @@ class ContextKernels:
         self.gradients = LabelGradients.allocate(max_positives, negatives, width)
         self.input_gradients = InputGradients.allocate(max_positives, max_positives, inputs, CHUNKS, width)
         self.vector_changes = _vector_changes(training, max_positives)
-        entries = max(inputs, 2 * max_positives, negatives)
-        shared = negatives if softmax else 0
+        entries, shared = max(inputs, negatives), negatives if softmax else 0
         self._scratch = [
             ContextScratch.allocate(width, training.longest, has_label_pairs, entries, training.scores, shared)
             for _ in range(training.workers.count)
@@ -213,17 +209,22 @@ class ContextKernels:
         """Return the kernels that a worker calls for a batch, in order."""
         # Numba looks at every array of every argument: these kernels are given the arrays that they use, not groups.
         arrays, tables, layout, scratch = self.training.arrays, self._tables, batch.layout, self._scratch[worker]
-        selected, rows = scratch.selected, batch.ranges[LABELS]
-        to_labels = arrays.tables, tables.label_squares, self.gradients, step
-        if self.training.config.loss == "softmax":
-            of_images = arrays.pairs.indptr, layout.images
-            apply = partial(apply_softmax_gradients, *to_labels, self._sharing, selected, *of_images, rows)
-        else:
-            apply = partial(label_gradients_kernel(adagrad=True), *to_labels, selected, batch.draws, rows)
+        selected = scratch.selected
         written = self.gradients, self.input_gradients, self.vector_changes
         return [
             partial(self._compute, arrays, tables, *written, self.training.sampling, step, scratch, layout),
-            apply,
+            partial(
+                apply_shared_gradients,
+                arrays.tables,
+                tables.label_squares,
+                self.gradients,
+                step,
+                self._sharing,
+                selected,
+                arrays.pairs.indptr,
+                layout.images,
+                batch.ranges[LABELS],
+            ),
             *_feature_kernels(self.training, self.vector_changes, batch),
             partial(
                 apply_input_gradients,

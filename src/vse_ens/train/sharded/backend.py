@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from vse_ens.data.partition.parts import shard_images
 from vse_ens.run.pool import LocalPool, MergeSpec, Payload
 from vse_ens.train.backend import Arrays, Backend
 from vse_ens.train.engines import RoundStats
@@ -71,12 +72,13 @@ class ShardedBackend(Backend):
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Add the files of the image vectors."""
         arrays, state = super().state()
-        return arrays, state | {"store": self._store.state()}
+        return arrays, state | {"store": self._store.state() if self._store else {}}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any]) -> None:
         """Continue from a saved state, with the files of the image vectors."""
         super().restore(arrays, state)
-        self._store.restore(state["store"])
+        if self._store:
+            self._store.restore(state["store"])
 
     def close(self) -> None:
         """Free the shards of this process and end its threads; the next epoch starts new ones."""
@@ -90,7 +92,12 @@ class ShardedBackend(Backend):
         if not self.config.has_ids or not self._unsaved_bytes:
             return
         started = time.perf_counter()
-        self._store.receive(self._working_pool.save(self._store.save_arguments()))
+        if self._store:
+            self._store.receive(self._working_pool.save(self._store.save_arguments()))
+        else:
+            table, shards = self._current.image_vectors, self.config.shards
+            for shard, saved in enumerate(self._working_pool.save({})):
+                table[shard_images(len(table), shard, shards)] = saved["image_vectors"]
         self._unsaved_bytes, self._unsaved_seconds = 0, 0.0
         self._saving_seconds = time.perf_counter() - started
 
@@ -104,7 +111,9 @@ class ShardedBackend(Backend):
             "features": len(embeddings.feature_map),
             "label_pairs": embeddings.label_pairs,
         }
-        arguments = self._pairs.shard_arguments(self.config, embeddings, self._store)
+        arguments = self._pairs.shard_arguments(
+            self.config, embeddings, self._store.shard_states() if self._store else []
+        )
         self._working_pool.open(FACTORY, settings, arguments)
         self._is_open = True
 

@@ -18,7 +18,7 @@ from vse_ens.data.splits import HeldOut
 from vse_ens.errors import ConfigError
 from vse_ens.model.embeddings import Embeddings
 from vse_ens.run.pool import Payload
-from vse_ens.train.sharded.vector_store import ShardVectorStore, TableVectors, VectorStore
+from vse_ens.train.sharded.vector_store import ShardVectorStore
 from vse_ens.train.tables import initial_embeddings, initial_tables
 
 
@@ -45,11 +45,10 @@ class InMemorySource:
         """Draw all start vectors."""
         return initial_embeddings(config, self.known, label_pairs)
 
-    def vector_store(self, config: Config) -> VectorStore:
+    def vector_store(self, config: Config) -> None:
         """Keep image vectors in the embeddings."""
-        return TableVectors(config.shards)
 
-    def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
+    def shard_arguments(self, config: Config, embeddings: Embeddings, states: list[Payload]) -> list[Payload]:  # noqa: ARG002
         """Return the pairs, image vectors and features of each shard."""
         found: list[Payload] = []
         for shard in range(config.shards):
@@ -97,14 +96,14 @@ class PartitionSource:
         """Draw all start vectors except those of images, which shards draw."""
         return initial_tables(config, self.known, label_pairs)
 
-    def vector_store(self, config: Config) -> VectorStore:
+    def vector_store(self, config: Config) -> ShardVectorStore:
         """Keep image vectors in files of the folder."""
         return ShardVectorStore(self._folder, len(self.known.images), config.shards)
 
-    def shard_arguments(self, config: Config, embeddings: Embeddings, store: VectorStore) -> list[Payload]:  # noqa: ARG002
-        """Return the folder of the pairs and the files of the image vectors."""
-        states = store.shard_states() or [{}] * config.shards
-        return [{"partition": str(self.countable.folder.absolute()), **state} for state in states]
+    def shard_arguments(self, config: Config, embeddings: Embeddings, states: list[Payload]) -> list[Payload]:  # noqa: ARG002
+        """Return the folder of the pairs and the files of the image vectors, the ``states`` that shards saved last."""
+        folder = str(self.countable.folder.absolute())
+        return [{"partition": folder, **state} for state in states or [{}] * config.shards]
 
 
 PairSource = InMemorySource | PartitionSource

@@ -1,4 +1,4 @@
-"""Where the image vectors of a sharded training are kept between rounds."""
+"""Where the image vectors of a training from partitioned pairs are kept between rounds."""
 
 from __future__ import annotations
 
@@ -27,48 +27,6 @@ _BLOCK_ROWS = 1 << 16
 _ROWS_FILE = re.compile(r"rows-\d+/shard-(\d+)\.npy")
 
 
-class TableVectors:
-    """Keeps the image vectors in the embeddings, in this process."""
-
-    def __init__(self, shards: int) -> None:
-        self._shards = shards
-
-    def begin(self, embeddings: Embeddings) -> None:
-        """Use the image table of ``embeddings`` from now on: at the start of a training, or to continue one."""
-        self._table = embeddings.image_vectors
-
-    def save_arguments(self) -> Payload:
-        """Shards return their rows."""
-        return {}
-
-    def receive(self, states: Iterable[Payload]) -> None:
-        """Copy the rows of every shard into the table."""
-        for shard, state in enumerate(states):
-            self._table[shard_images(len(self._table), shard, self._shards)] = state["image_vectors"]
-
-    def shard_states(self) -> list[Payload]:
-        """Shards start from the embeddings."""
-        return []
-
-    def mark_best(self) -> None:
-        """The copy of the embeddings includes the table."""
-
-    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:  # noqa: ARG002
-        """Return rows of the table."""
-        return embeddings.image_vectors[images]
-
-    def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:  # noqa: ARG002
-        """Return a copy of the embeddings, which are complete."""
-        return embeddings.resized(dimensions)
-
-    def state(self) -> dict[str, Any]:
-        """The embeddings hold everything."""
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """The embeddings hold everything."""
-
-
 class ShardVectorStore:
     """Keeps the image vectors in one file per shard, on storage that all workers share."""
 
@@ -82,10 +40,10 @@ class ShardVectorStore:
         self._last: list[Path] = []
         """The file of each shard, of the best epoch and of the last save."""
 
-    def begin(self, embeddings: Embeddings) -> None:
-        """Shards start from the seed: the embeddings hold no image vectors."""
+    def begin(self, width: int) -> None:
+        """Start a training, or continue one, with vectors of this length; shards start from the seed."""
         self._last = []
-        self._width = embeddings.dimensions
+        self._width = width
 
     def save_arguments(self) -> Payload:
         """Shards write their rows to a new folder."""
@@ -109,20 +67,20 @@ class ShardVectorStore:
         """Keep the files: they are never overwritten."""
         self._best = self._last
 
-    def rows(self, embeddings: Embeddings, images: NDArray[np.int64], best: bool) -> Floats:
+    def rows(self, images: NDArray[np.int64], best: bool) -> Floats:
         """Return rows of the files."""
         files = self._files(best)
-        found = np.empty((len(images), embeddings.dimensions), np.float32)
+        found = np.empty((len(images), self._width), np.float32)
         for shard, rows in enumerate(files):
             own = np.flatnonzero(images % len(files) == shard)
             found[own] = rows[images[own] // len(files)]
         return found
 
-    def assemble(self, embeddings: Embeddings, dimensions: int, best: bool) -> Embeddings:
-        """Return a copy with the rows of all shards in the order of images, mapped from one file."""
-        tables, files = embeddings.resized(dimensions), self._files(best)
+    def assemble(self, embeddings: Embeddings, best: bool) -> Embeddings:
+        """Return the embeddings with the rows of all shards in the order of images, mapped from one file."""
+        dimensions, files = embeddings.dimensions, self._files(best)
         if not files:
-            return tables
+            return embeddings
         path = self._folder / "image_vectors.npy"
         path.unlink(missing_ok=True)  # a map of the old file stays as it is
         table = np.lib.format.open_memmap(path, "w+", np.float32, (self._images, dimensions))
@@ -134,7 +92,7 @@ class ShardVectorStore:
                 start = first // len(files)
                 target[:] = own[start : start + len(target), :dimensions]
             table.flush()
-        return replace(tables, image_vectors=np.asarray(np.load(path, mmap_mode="r")))
+        return replace(embeddings, image_vectors=np.asarray(np.load(path, mmap_mode="r")))
 
     def state(self) -> dict[str, Any]:
         """Return the names of the files, which are kept until the next checkpoint."""
@@ -178,10 +136,6 @@ class ShardVectorStore:
 
     def _folders(self) -> set[Path]:
         return {path.parent for path in (*self._last, *self._best)}
-
-
-VectorStore = TableVectors | ShardVectorStore
-"""Keeps the image vectors of all shards; unused where the tower has none."""
 
 
 def _remove_rows(folder: Path) -> None:
