@@ -1,4 +1,4 @@
-"""Run benchmarks, store their results and update README.md and the pages of docs that have generated parts.
+"""Run benchmarks, store their results and update the documents that have generated parts.
 
 python -m benchmarks                    run all at full size, store the results and rewrite the documents
 python -m benchmarks speed labels       run some
@@ -24,6 +24,7 @@ from benchmarks.core.report import DOCUMENT, fill_sections, markdown, section
 from benchmarks.core.results import Result, load, machine, store
 from benchmarks.core.sources import digests
 from benchmarks.rivals import chart
+from benchmarks.robustness.attacks import suite as attacks
 from benchmarks.scale import cost_model
 from benchmarks.speed import effort_chart
 from benchmarks.suite import SUITE
@@ -142,6 +143,8 @@ def report() -> None:
     scale = cost_model.DOCUMENT
     scale.write_text(cost_model.filled(scale.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"updated {scale} from the cost model")
+    attacks.DOCUMENT.write_text(attacks.filled(load("attacks")), encoding="utf-8")
+    print(f"updated {attacks.DOCUMENT} from the stored results")
     readme.write()
     chart.write()
     effort_chart.write()

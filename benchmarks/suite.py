@@ -32,6 +32,7 @@ from benchmarks.core.benchmark import Benchmark
 from benchmarks.peers.race import PEERS_BENCHMARK
 from benchmarks.rivals.run import RIVALS_BENCHMARK
 from benchmarks.rivals.weak_spots import WEAK_SPOTS
+from benchmarks.robustness.attacks.suite import ATTACKS
 from benchmarks.robustness.fuzz import FUZZ
 from benchmarks.scale.cluster import CLUSTER
 from benchmarks.scale.full_size import FULL_SIZE
@@ -66,6 +67,7 @@ SUITE: dict[str, Benchmark[Any]] = {
         READING,
         FOLDERS,
         FUZZ,
+        ATTACKS,
         EVALUATION,
         INFERENCE,
         LATENCY,

@@ -1,4 +1,4 @@
-"""Write the results of docs/paper-numbers.md from the report of a full reproduction.
+"""Write the results and charts of docs/paper-numbers.md from the report of a full reproduction.
 
     vse reproduce --iaprtc12 PAIRS --out reproduction
     python -m benchmarks.core.paper_numbers reproduction/report.json
@@ -13,14 +13,17 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from benchmarks.core.markdown import blocks_markdown, table_markdown
 from benchmarks.core.report import fill_sections
 from benchmarks.core.results import FOLDER
+from benchmarks.paper.charts import CHARTS
 from benchmarks.paper.findings import findings_of
 from benchmarks.paper.page import reproduction_page
 from benchmarks.paper.statements import statement_table
+from benchmarks.paper.summary import summary
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "paper-numbers.md"
 STORED = FOLDER / "reproduction.json"
@@ -34,7 +37,18 @@ def filled(text: str) -> str:
     for section in page.sections:
         parts.append(f"### {section.heading}")
         parts += blocks_markdown(section.blocks)
-    return fill_sections(text, {"statements": table_markdown(statement_table(report)), "report": "\n\n".join(parts)})
+    sections = {
+        "summary": fill(summary(report), 120, break_long_words=False, break_on_hyphens=False),
+        "statements": table_markdown(statement_table(report)),
+        "report": "\n\n".join(parts),
+    }
+    return fill_sections(text, sections)
+
+
+def charts() -> dict[Path, str]:
+    """Return the charts of the document as the stored report says."""
+    report = json.loads(STORED.read_text(encoding="utf-8"))
+    return {DOCUMENT.parent / name: draw(report) for name, draw in CHARTS.items()}
 
 
 def main() -> None:
@@ -45,6 +59,8 @@ def main() -> None:
         described["path"] = described["path"] and Path(described["path"]).name
     report["verdicts"] = [asdict(finding) for finding in findings_of(report)]
     STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    for path, chart in charts().items():
+        path.write_text(chart, encoding="utf-8")
     DOCUMENT.write_text(filled(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks.paper.numbers import DATA_SETS, PAPER
 from benchmarks.paper.stand_ins import Shape, stand_in
 from vse_ens.data.annotations import Annotations, Split
 from vse_ens.data.io.read import read
+from vse_ens.streams import Streams
 
 COUNTS = ("images", "labels", "train", "test")
 
@@ -55,14 +58,30 @@ class DataSet:
         return DATA_SETS[self.name]
 
     @cached_property
-    def split(self) -> Split:
-        """The leave-one-out split; all seeds of models share it, as they share the data."""
-        return self.data.leave_one_out(0)
+    def _splits(self) -> dict[int, Split]:
+        return {}
+
+    def split(self, seed: int) -> Split:
+        """Return the leave-one-out split of a seed, which all models with this seed share."""
+        if seed not in self._splits:
+            self._splits[seed] = self.data.leave_one_out(seed)
+        return self._splits[seed]
 
     @cached_property
     def tuning_split(self) -> Split:
-        """One more label of every image held out of the training part, to choose settings by."""
-        return self.split.train.leave_one_out(1)
+        """One more label of every image held out of the training part of the first seed, to choose settings by."""
+        return self.split(0).train.leave_one_out(1)
+
+    @cached_property
+    def cut(self) -> DataSet | None:
+        """The data set with as many random pairs as table 1 has in all; None if it has fewer."""
+        pairs = sum(PAPER["table1"][self.name][count] for count in ("train", "test"))
+        if self.data.pairs <= pairs:
+            return None
+        order = np.argsort(Streams(0).child("cut").words(self.data.pairs), kind="stable")
+        keep = np.zeros(self.data.pairs, dtype=bool)
+        keep[order[:pairs]] = True
+        return replace(self, data=self.data.with_pairs(keep))
 
     @cached_property
     def digest(self) -> str:
@@ -74,7 +93,7 @@ class DataSet:
 
     def describe(self) -> dict[str, Any]:
         """Return the row of table 1."""
-        counts = (len(self.data.images), len(self.data.labels), self.split.train.pairs, self.split.test.pairs)
+        counts = (len(self.data.images), len(self.data.labels), self.split(0).train.pairs, self.split(0).test.pairs)
         return {
             "title": self.title,
             "generated": self.path is None,

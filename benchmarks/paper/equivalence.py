@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.training import paper_config
 from vse_ens.config import Config
+from vse_ens.data.annotations import Annotations
 from vse_ens.model.embeddings import Embeddings
+from vse_ens.run.threads import Workers
 from vse_ens.streams import Streams
+from vse_ens.train.engines import SerialEngine, Training
 from vse_ens.train.sampling import rank_probabilities
+from vse_ens.train.tables import padded
 
 SAMPLERS = {"vse-ens": "VSE-ens", "naive": "naive", "uniform": "uniform"}
 """The compared samplers; all train with the hinge loss and the settings of VSE-ens."""
@@ -82,6 +86,7 @@ class EquivalenceObserver:
     """Collects the distances between the samplers while VSE-ens trains."""
 
     config: Config
+    data: Annotations
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def __call__(self, epoch: int, model: Embeddings) -> None:
@@ -108,8 +113,26 @@ class EquivalenceObserver:
                 "standard_error": {name: _standard_error(values) for name, values in distances.items()},
                 "mean_rank": {name: float((p * ranks).sum(axis=1).mean()) for name, p in drawn.items()},
                 "same_ranking": same_ranking(images, labels),
+                "moved": moved_until_refresh(self.config, self.data, model) if epoch else None,
             }
         )
+
+
+def moved_until_refresh(config: Config, data: Annotations, model: Embeddings) -> float:
+    """Return how far the mean label moves in the list of a factor until the next refresh, as a share of the list.
+
+    A copy of the model makes as many steps as there are between two refreshes.
+    """
+    copy = padded(model)
+    before = copy.label_vectors.copy()
+    with Workers(1) as workers:
+        engine = SerialEngine(Training.of(config, data, copy, workers))
+        engine.trace(engine.refresh_period, config.learning_rate, Streams(config.seed).child("moved"))
+    places = [
+        np.argsort(np.argsort(-vectors[:, : config.dimensions], axis=0, kind="stable"), axis=0)
+        for vectors in (before, copy.label_vectors)
+    ]
+    return float(np.abs(places[0] - places[1]).mean() / len(before))
 
 
 def _standard_error(values: Floats) -> float:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from benchmarks.core.load import OtherProcesses
+from benchmarks.core.sources import commit, digests
 from benchmarks.paper.data_sets import DataSet
 from benchmarks.paper.equivalence import EquivalenceObserver
 from benchmarks.paper.training import Limits, Stopped, TrainingRun
 from vse_ens.config import Config
+from vse_ens.experiments.machine import describe_machine
 from vse_ens.storage.atomic import write_json
 from vse_ens.system import available_cores
 
 # Raised when the stored results no longer mean the same.
-_FORMAT = 3
+_FORMAT = 4
+_ENGINE = ("kernels", "train", "model", "evaluate", "streams")
 
 Result = dict[str, Any]
 
@@ -42,11 +50,15 @@ class Job:
 
     data_set: DataSet
     group: str
-    """What it is for: a reading of N(0, 0.01), ``tuning``, ``tuned``, ``uncapped`` or ``samplers``."""
+    """What it is for: a group of `benchmarks.paper.findings`, or of `benchmarks.paper.run`."""
     name: str
     """The model, the sampler, or the model with the candidate's settings."""
     config: Config
     limits: Limits
+    stop_at: int | None = None
+    """The iteration at which it would have stopped early, whose model is measured as well."""
+    tunes: bool = False
+    """Whether it is measured on labels held out of the training part."""
 
     @property
     def part(self) -> str:
@@ -57,7 +69,14 @@ class Job:
     def key(self) -> dict[str, Any]:
         """Everything that the result depends on, except for the time limit."""
         limits = {name: value for name, value in asdict(self.limits).items() if name != "seconds"}
-        return {"config": self.config.to_dict(), "pairs": self.data_set.digest, "group": self.group, "limits": limits}
+        return {
+            "config": self.config.to_dict(),
+            "pairs": self.data_set.digest,
+            "group": self.group,
+            "limits": limits,
+            "stop_at": self.stop_at,
+            "engine": engine_digest(),
+        }
 
     def accepts(self, result: Result) -> bool:
         """Return whether a stored result is as good as a new one: it is complete, or had as much time."""
@@ -65,12 +84,35 @@ class Job:
 
     def run(self, stopped: Callable[[], bool], on_epoch: Callable[[int], None]) -> Result:
         """Train and measure."""
-        split = self.data_set.tuning_split if self.group == "tuning" else self.data_set.split
-        run = TrainingRun(self.config, split, self.limits, stopped, on_epoch)
-        if self.group == "samplers" and self.config.sampler == "vse-ens":
-            run.observe = observer = EquivalenceObserver(self.config)
+        split = self.data_set.tuning_split if self.tunes else self.data_set.split(self.config.seed)
+        run = TrainingRun(self.config, split, self.limits, stopped, on_epoch, stop_at=self.stop_at)
+        if self.group == "samplers" and self.config.sampler == "vse-ens" and self.config.seed == 0:
+            run.observe = observer = EquivalenceObserver(self.config, split.train)
             return {**run.run(), "equivalence": observer.rows}
         return run.run()
+
+
+def measured(work: Callable[[], Result]) -> Result:
+    """Return a result with where it comes from: the code, the machine, and what else ran there meanwhile."""
+    machine = describe_machine()
+    facts = {"commit": commit(), **{name: machine[name] for name in ("date", "processor", "python", "numba")}}
+    before = os.getloadavg()[0]
+    started = time.perf_counter()
+    with OtherProcesses() as others:
+        result = work()
+    provenance = {
+        **facts,
+        "load": [round(before, 2), round(os.getloadavg()[0], 2)],
+        "others": None if others.cores is None else round(others.cores, 3),
+        "wall_seconds": round(time.perf_counter() - started, 1),
+    }
+    return {**result, "provenance": provenance}
+
+
+@cache
+def engine_digest() -> str:
+    """Return a hash of the code that trains and measures: a result of other code is not used again."""
+    return hashlib.sha256("".join(digests(_ENGINE).values()).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -134,7 +176,7 @@ def run_jobs(
     # The longest first, so that none of them is left over at the end.
     missing.sort(key=lambda job: job.config.epochs * job.data_set.data.pairs, reverse=True)
     with ThreadPoolExecutor(workers or available_cores()) as pool:
-        running = {pool.submit(job.run, stop.is_set, on_epoch): job for job in missing}
+        running = {pool.submit(measured, partial(job.run, stop.is_set, on_epoch)): job for job in missing}
         try:
             while running:
                 # With a time limit, because Ctrl-C does not interrupt a wait without one on every system.

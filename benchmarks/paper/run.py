@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,29 @@ from benchmarks.core.markdown import page_markdown
 from benchmarks.paper.accuracy import accuracy, differences
 from benchmarks.paper.cost import Grid, measure_costs
 from benchmarks.paper.data_sets import DataSet, load_data_set
-from benchmarks.paper.equivalence import SAMPLERS, sampler_config
+from benchmarks.paper.equivalence import sampler_config
 from benchmarks.paper.example import worked_example
-from benchmarks.paper.findings import findings_of
-from benchmarks.paper.jobs import Job, Listener, Result, ResultCache, run_jobs
+from benchmarks.paper.findings import doubt_about_data, findings_of
+from benchmarks.paper.jobs import Job, Listener, Result, ResultCache, engine_digest, measured, run_jobs
 from benchmarks.paper.numbers import DATA_SETS, MODELS
 from benchmarks.paper.page import reproduction_page
 from benchmarks.paper.training import READINGS, Limits, paper_config
-from benchmarks.paper.tuning import TUNING_METRIC, best_candidate, candidates, tuned_settings
+from benchmarks.paper.tuning import BEST, Settings, best_candidate, candidate, candidates, tuned_settings
 from vse_ens import __version__
 from vse_ens.experiments.machine import describe_machine
 from vse_ens.storage.atomic import write_json, write_text
 
-_MODEL_PAIRS = (("vse-ens", "warp"), ("vse-ens", "opt-auc"), ("warp", "opt-auc"))
-_SAMPLER_PAIRS = (("vse-ens", "naive"), ("vse-ens", "uniform"))
+_PAIRS = (
+    ("vse-ens", "warp"),
+    ("vse-ens", "opt-auc"),
+    ("warp", "opt-auc"),
+    ("vse-ens", "naive"),
+    ("vse-ens", "uniform"),
+)
+Plan = Callable[[DataSet], Iterator[Job]]
+_LAWS = ("geometric", "linear")
+# Without a cap WARP takes hours; it stays at its level long before all of its iterations.
+_UNCAPPED_ITERATIONS = 60
 
 
 @dataclass(frozen=True)
@@ -39,18 +48,20 @@ class Effort:
     grid: Grid
     readings: Sequence[str] = tuple(READINGS)
     seeds: int = 3
-    """Trainings of each model on real data; stand-ins have one."""
+    """Trainings of each model on data of the paper's size, each on a split of its own; other data have one."""
     trials: int | None = None
     """Settings to try for each model on real data; None for the whole grid, 0 for none."""
+    shortlist: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
+    """Settings to try in place of the grid, by model: those that were best in an earlier run over all of it."""
     stand_in_seconds: Mapping[str, float] = field(default_factory=dict)
-    """CPU time of one training of a model on a stand-in, where it differs from ``limits``."""
+    """CPU time of one training of a model on a stand-in or a sample, where it differs from ``limits``."""
 
 
 QUICK = Effort(
     "quick",
     {"iaprtc12": 1.0, "nuswide": 0.05, "openimages": 0.1},
     Limits(points=16, seconds=80.0, scores=24_000_000),
-    Grid((50, 100, 200), (100, 1_000, 10_000)),
+    Grid((50, 100, 200), (100, 1_000, 10_000), pairs=(10_000, 30_000, 100_000)),
     readings=("deviation",),
     seeds=1,
     trials=0,
@@ -60,7 +71,11 @@ FULL = Effort(
     "full",
     dict.fromkeys(DATA_SETS, 1.0),
     Limits(seconds=900.0),
-    Grid((25, 50, 100, 200, 400), (100, 300, 1_000, 3_000, 10_000, 30_000)),
+    Grid(
+        (25, 50, 100, 200, 400),
+        (100, 300, 1_000, 3_000, 10_000, 30_000),
+        pairs=(10_000, 30_000, 100_000, 300_000, 1_000_000),
+    ),
     # WARP would take hours: enough to see where its search comes to.
     stand_in_seconds={"warp": 250.0},
 )
@@ -125,6 +140,7 @@ class _Experiments:
             "effort": effort.name,
             "seeds": effort.seeds,
             "trials": effort.trials,
+            "shortlist": {model: [dict(one) for one in listed] for model, listed in effort.shortlist.items()},
             "limits": {name: value for name, value in asdict(effort.limits).items() if value != float("inf")},
             "stand_in_seconds": dict(effort.stand_in_seconds),
             "grid": asdict(effort.grid),
@@ -132,6 +148,8 @@ class _Experiments:
             "data_sets": {},
             "runs": {},
             "tuning": {},
+            "tuning-variance": {},
+            "parts": {},
             "cost": [],
             "example": worked_example(),
         }
@@ -140,18 +158,31 @@ class _Experiments:
         """Do everything, and yield after every result."""
         loaded = [self._load(name) for name in DATA_SETS if name in self.names]
         yield
-        for title, plan in (
-            ("the paper's settings", self._printed),
-            ("samplers", self._samplers),
-            ("tuning", self._tuning),
-            ("tuned settings", self._tuned),
-        ):
+        first: tuple[tuple[str, Plan], ...] = (
+            ("tuning", lambda data_set: self._tuning(data_set, "deviation")),
+            ("tuned settings", lambda data_set: self._tuned(data_set, "deviation")),
+            ("samplers", lambda data_set: self._samplers(data_set, "vse-ens", "uniform")),
+            ("the paper's settings", lambda data_set: self._printed(data_set, "deviation")),
+            ("any number of tries", self._uncapped),
+            ("the naive sampler", lambda data_set: self._samplers(data_set, "naive")),
+        )
+        then: tuple[tuple[str, Plan], ...] = (
+            ("variants", self._variants),
+            ("tuning, the other reading", lambda data_set: self._tuning(data_set, "variance")),
+            ("tuned settings, the other reading", lambda data_set: self._tuned(data_set, "variance")),
+            ("the paper's settings, the other reading", lambda data_set: self._printed(data_set, "variance")),
+        )
+        yield from self._train(loaded, first)
+        self.document["cost"] = self._cost()
+        yield
+        yield from self._train(loaded, then)
+
+    def _train(self, loaded: Sequence[DataSet], plans: Sequence[tuple[str, Plan]]) -> Iterator[None]:
+        for title, plan in plans:
             jobs = [job for data_set in loaded for job in plan(data_set)]
             for job, result in run_jobs(title, jobs, self.cache, self.listener, self.workers):
                 self._add(job, result)
                 yield
-        self.document["cost"] = self._cost()
-        yield
 
     def _load(self, name: str) -> DataSet:
         self.listener.message(f"data: {DATA_SETS[name]}")
@@ -161,71 +192,134 @@ class _Experiments:
 
     # --- the trainings ---
 
+    def _full(self, data_set: DataSet) -> bool:
+        """Return whether a data set is the paper's: the others decide nothing, and are trained once."""
+        return not doubt_about_data(self.document, data_set.name)
+
+    def _seeds(self, data_set: DataSet) -> range:
+        return range(self.effort.seeds if self._full(data_set) else 1)
+
     def _limits(self, data_set: DataSet, model: str) -> Limits:
         limits, seconds = self.effort.limits, self.effort.stand_in_seconds
-        real = data_set.path is not None
-        return limits if real else replace(limits, seconds=min(limits.seconds, seconds.get(model, limits.seconds)))
+        full = self._full(data_set)
+        return limits if full else replace(limits, seconds=min(limits.seconds, seconds.get(model, limits.seconds)))
 
-    def _printed(self, data_set: DataSet) -> Iterator[Job]:
-        real = data_set.path is not None
-        for reading in self.effort.readings if real else self.effort.readings[:1]:
-            for seed in range(self.effort.seeds if real else 1):
-                for model in MODELS:
-                    config = paper_config(model, seed, reading)
-                    yield Job(data_set, reading, model, config, self._limits(data_set, model))
-        uncapped = paper_config("warp").override(warp_cap=False)
-        yield Job(data_set, "uncapped", "warp", uncapped, self._limits(data_set, "warp"))
+    def _printed(self, data_set: DataSet, reading: str) -> Iterator[Job]:
+        if reading not in self.effort.readings or (reading == "variance" and not self._full(data_set)):
+            return
+        for seed in self._seeds(data_set):
+            for model in MODELS:
+                config = paper_config(model, seed, reading)
+                yield Job(data_set, reading, model, config, self._limits(data_set, model))
 
-    def _samplers(self, data_set: DataSet) -> Iterator[Job]:
+    def _uncapped(self, data_set: DataSet) -> Iterator[Job]:
+        for seed in self._seeds(data_set):
+            config = paper_config("warp", seed).override(warp_cap=False, epochs=_UNCAPPED_ITERATIONS)
+            yield Job(data_set, "uncapped", "warp", config, self._limits(data_set, "warp"))
+
+    def _samplers(self, data_set: DataSet, *samplers: str) -> Iterator[Job]:
         # The naive sampler scores and sorts all labels for every draw: only IAPR-TC12 has few enough of them.
         if data_set.name == "iaprtc12":
-            for sampler in SAMPLERS:
-                yield Job(data_set, "samplers", sampler, sampler_config(sampler), self.effort.limits)
+            for seed in self._seeds(data_set):
+                for sampler in samplers:
+                    yield Job(data_set, "samplers", sampler, sampler_config(sampler, seed), self.effort.limits)
 
-    def _tuning(self, data_set: DataSet) -> Iterator[Job]:
-        if data_set.path is None:  # no evidence about the paper's data
+    def _tuning(self, data_set: DataSet, reading: str) -> Iterator[Job]:
+        if reading not in self.effort.readings or not self._full(data_set):  # no evidence about the paper's data
             return
         for model in MODELS:
-            for settings in candidates(model, len(data_set.data.labels))[: self.effort.trials]:
+            for settings in self._candidates(model, len(data_set.data.labels)):
                 name = "-".join((model, *(f"{value:.6g}" for value in settings.values())))
-                config = paper_config(model).override(**settings)
-                yield Job(data_set, "tuning", name, config, self.effort.limits)
+                config = paper_config(model, 0, reading).override(**settings)
+                yield Job(data_set, _group("tuning", reading), name, config, self.effort.limits, tunes=True)
 
-    def _tuned(self, data_set: DataSet) -> Iterator[Job]:
-        for model, tried in self.document["tuning"].get(data_set.name, {}).items():
-            if chosen := best_candidate(tried):
-                for seed in range(self.effort.seeds):
-                    config = paper_config(model, seed).override(**chosen["settings"])
-                    yield Job(data_set, "tuned", model, config, self.effort.limits)
+    def _candidates(self, model: str, labels: int) -> list[Settings]:
+        listed = [dict(one) for one in self.effort.shortlist.get(model, ())]
+        return listed or candidates(model, labels)[: self.effort.trials]
+
+    def _tuned(self, data_set: DataSet, reading: str) -> Iterator[Job]:
+        """Train with the settings that are best after the last iteration, and those that are best at some iteration."""
+        for model, tried in self.document[_group("tuning", reading)].get(data_set.name, {}).items():
+            last, early = best_candidate(tried), best_candidate(tried, BEST)
+            if last is None or early is None:
+                continue
+            same = last["settings"] == early["settings"]
+            for seed in self._seeds(data_set):
+                start = paper_config(model, seed, reading)
+                for group, chosen in (("tuned", last), ("early", early)):
+                    if same and group == "early":  # the same training, whose model at that iteration is kept too
+                        continue
+                    stop_at = early["best_iteration"] if same or group == "early" else None
+                    config = start.override(**chosen["settings"])
+                    job = Job(data_set, _group(group, reading), model, config, self.effort.limits, stop_at)
+                    yield job
+                    if model == "vse-ens":  # the same training with uniform negatives
+                        yield replace(job, name="uniform", config=config.override(sampler="uniform"))
+
+    def _variants(self, data_set: DataSet) -> Iterator[Job]:
+        """Train what the paper or its authors' code might have done: other laws, fewer pairs, the Java's sampling."""
+        tuned = {
+            model: best["settings"]
+            for model, tried in self.document["tuning"].get(data_set.name, {}).items()
+            if (best := best_candidate(tried))
+        }
+        if not tuned:
+            return
+        for seed in self._seeds(data_set):
+            for law in _LAWS:
+                config = paper_config("vse-ens", seed).override(**tuned["vse-ens"], rank_distribution=law)
+                yield Job(data_set, "laws", law, config, self.effort.limits)
+            if data_set.cut is not None:
+                for model, settings in tuned.items():
+                    config = paper_config(model, seed).override(**settings)
+                    yield Job(data_set.cut, "cut", model, config, self.effort.limits)
 
     def _cost(self) -> Any:
-        key = {"grid": self.document["grid"]}
+        key = {"grid": self.document["grid"], "engine": engine_digest()}
         stored = self.cache.get("cost", key)
         if stored is None:
-            stored = measure_costs(self.effort.grid, lambda text: self.listener.message(f"cost of a step: {text}"))
+
+            def work() -> Result:
+                return {
+                    "costs": measure_costs(
+                        self.effort.grid, lambda text: self.listener.message(f"cost of a step: {text}")
+                    )
+                }
+
+            stored = measured(work)
             self.cache.put("cost", key, stored)
-        return stored
+        self.document["parts"]["cost"] = stored["provenance"]
+        return stored["costs"]
 
     # --- their results ---
 
     def _add(self, job: Job, result: Result) -> None:
-        name, document = job.data_set.name, self.document
-        if job.group == "tuning":
+        self.document["parts"][job.part] = result.get("provenance")
+        if job.tunes:
             self._add_candidate(job, result)
             return
-        runs = self._runs.setdefault((name, job.group, job.name), {})
+        if job.group.startswith("early"):
+            result = {**result, **result["stopped"]}
+        self._add_run(job, job.group, result)
+        if job.group.startswith("tuned") and "stopped" in result:
+            self._add_run(job, job.group.replace("tuned", "early"), {**result, **result["stopped"]})
+
+    def _add_run(self, job: Job, group_name: str, result: Result) -> None:
+        name, document = job.data_set.name, self.document
+        runs = self._runs.setdefault((name, group_name, job.name), {})
         runs[job.config.seed] = result
-        group = document["runs"].setdefault(name, {}).setdefault(job.group, {"models": {}, "differences": {}})
+        group = document["runs"].setdefault(name, {}).setdefault(group_name, {"models": {}, "differences": {}})
         ordered = [runs[seed] for seed in sorted(runs)]
         labels = len(job.data_set.data.labels)
+        searches = job.name == "warp" and group_name in ("deviation", "uncapped")
         group["models"][job.name] = {
             "settings": tuned_settings(job.config),
-            "runs": [_summary(run, whole=number == 0) for number, run in enumerate(ordered)],
+            "runs": [_summary(run, whole=number == 0 or searches) for number, run in enumerate(ordered)],
             "accuracy": {metric: list(value) for metric, value in accuracy(ordered, labels).items()},
-            "equivalence": result.get("equivalence"),
+            "equivalence": next((run["equivalence"] for run in ordered if "equivalence" in run), None),
         }
-        for model, other in _SAMPLER_PAIRS if job.group == "samplers" else _MODEL_PAIRS:
-            self._compare(name, job.group, model, other, labels)
+        for model, other in _PAIRS:
+            self._compare(name, group_name, model, other, labels)
 
     def _compare(self, name: str, group: str, model: str, other: str, labels: int) -> None:
         """Store the difference of two models over the seeds that both have."""
@@ -239,26 +333,27 @@ class _Experiments:
 
     def _add_candidate(self, job: Job, result: Result) -> None:
         model = next(model for model in sorted(MODELS, key=len, reverse=True) if job.name.startswith(model))
-        options = candidates(model, len(job.data_set.data.labels))
+        options = self._candidates(model, len(job.data_set.data.labels))
         config = job.config.to_dict()
         settings = next(one for one in options if all(config[key] == value for key, value in one.items()))
-        tried = self.document["tuning"].setdefault(job.data_set.name, {}).setdefault(model, [])
-        tried.append(
-            {
-                "settings": settings,
-                TUNING_METRIC: result["metrics"][TUNING_METRIC],
-                "map": result["metrics"]["map"],
-                "ending": result["ending"],
-                "seconds": result["seconds"],
-            }
-        )
+        tried = self.document[job.group].setdefault(job.data_set.name, {}).setdefault(model, [])
+        tried.append(candidate(settings, result))
         tried.sort(key=lambda one: options.index(one["settings"]))
+
+
+def _group(name: str, reading: str) -> str:
+    """Return the group of a reading of N(0, 0.01)."""
+    return name if reading == "deviation" else f"{name}-{reading}"
 
 
 def _summary(result: Result, whole: bool = True) -> dict[str, Any]:
     """Return a result without the ranks of all images, and except for the first seed without its iterations."""
     kept = ("iterations", "ending", "seconds", "projected_seconds", "points", "metrics")
     summary = {name: result[name] for name in kept}
+    summary["points"] = [[at, round(seconds, 6), round(recall, 6)] for at, seconds, recall in result["points"]]
+    summary["provenance"] = {"others": (result.get("provenance") or {}).get("others")}
+    if "at" in result:
+        summary["stopped_at"] = result["at"]
     if whole:
         for name in ("draws", "tries", "violations", "given_up"):
             summary[name] = [epoch[name] for epoch in result["epochs"]]

@@ -46,7 +46,7 @@ class Stopped(Exception):  # noqa: N818  # not an error
 class Limits:
     """How often a training is measured, and when it ends early."""
 
-    points: int = 30
+    points: int = 50
     """Approximate number of points of the learning curve."""
     scores: int = 120_000_000
     """Maximum number of scores computed for one point; it limits the number of evaluated pairs."""
@@ -63,7 +63,8 @@ def paper_config(model: str, seed: int = 0, reading: str = "deviation") -> Confi
 class TrainingRun:
     """Trains one model on one core, and measures it on held-out labels.
 
-    No point of the curve selects anything: the model after the last iteration counts.
+    No point of the curve selects anything: the model after the last iteration counts, and the one after an iteration
+    that was chosen on other labels, if any.
     """
 
     config: Config
@@ -73,6 +74,9 @@ class TrainingRun:
     on_epoch: Callable[[int], None] = lambda _epoch: None
     observe: Observer = lambda _epoch, _embeddings: None
     """Receives the vectors before training and at every point of the curve."""
+    stop_at: int | None = None
+    """An iteration whose model is ranked as well, as if the training had ended there."""
+    stopped_rankings: Rankings | None = None
     seconds: float = 0.0
     points: list[tuple[int, float, float]] = field(default_factory=list)
     """(iteration, CPU seconds, recall@10)."""
@@ -84,7 +88,9 @@ class TrainingRun:
         trainer = Trainer(self.config.without_validation(), self.split.train, 1)
         self.observe(0, trainer.embeddings)
         ending, rankings = self._train_and_rank(trainer)
+        stopped = {} if self.stop_at is None else {"stopped": {"at": self.stop_at, **ranked(self.stopped_rankings)}}
         return {
+            **stopped,
             "config": self.config.to_dict(),
             "iterations": len(self.epochs),
             "ending": ending,
@@ -92,8 +98,7 @@ class TrainingRun:
             "projected_seconds": self._projected(),
             "points": [list(point) for point in self.points],
             "epochs": self.epochs,
-            "metrics": dict.fromkeys(METRICS, 0.0) if rankings is None else _means(rankings),
-            "ranks": [] if rankings is None else ranks_of(rankings).tolist(),
+            **ranked(rankings),
         }
 
     def _train_and_rank(self, trainer: Trainer) -> tuple[Ending, Rankings | None]:
@@ -123,6 +128,8 @@ class TrainingRun:
             self.epochs.append(_counts(report, self.seconds - before))
             before = self.seconds
             self.on_epoch(report.epoch)
+            if report.epoch == self.stop_at:
+                self.stopped_rankings = self._rank(trainer.embeddings)
             out_of_time = self.seconds >= self.limits.seconds and not trainer.finished
             if report.epoch <= _FIRST_EPOCHS or report.epoch % every == 0 or out_of_time or trainer.finished:
                 self._measure(report.epoch, trainer.embeddings, held_out)
@@ -163,6 +170,13 @@ def score_function(model: Embeddings, known: Annotations) -> Callable[[NDArray[n
 def ranks_of(rankings: Rankings) -> NDArray[np.int64]:
     """Return the rank of every held-out label from 1; a tie counts as its middle, rounded down."""
     return np.asarray(rankings.above.astype(np.int64) + 1 + np.maximum(rankings.tied - 1, 0) // 2)
+
+
+def ranked(rankings: Rankings | None) -> dict[str, Any]:
+    """Return the metrics of a model and the ranks of the held-out labels; zeros and none if it diverged."""
+    if rankings is None:
+        return {"metrics": dict.fromkeys(METRICS, 0.0), "ranks": []}
+    return {"metrics": _means(rankings), "ranks": ranks_of(rankings).tolist()}
 
 
 def _means(rankings: Rankings) -> dict[str, float]:

@@ -14,6 +14,7 @@ from benchmarks.paper.numbers import RIVALS
 from vse_ens.config import Config
 
 TUNING_METRIC = "recall@10"
+BEST = "best recall@10"
 
 _RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
 _LAMBDAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -36,9 +37,26 @@ def literal_share(labels: int) -> float:
     return 1.0 / labels
 
 
-def best_candidate(results: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the candidate with the highest recall@10 on the labels held out of the training part."""
-    return max(results, key=lambda one: float(one[TUNING_METRIC]), default=None)
+def best_candidate(results: Sequence[Mapping[str, Any]], by: str = TUNING_METRIC) -> Mapping[str, Any] | None:
+    """Return the candidate with the highest recall@10 on the labels held out of the training part.
+
+    With `BEST` the recall at the best iteration counts, where the training is to stop, else that at the last.
+    """
+    return max(results, key=lambda one: float(one[by]), default=None)
+
+
+def candidate(settings: Settings, result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of the training of a candidate: recall@10 after the last iteration, and after the best."""
+    top = max(result["points"], key=lambda point: float(point[2]), default=(0, 0.0, 0.0))
+    return {
+        "settings": settings,
+        TUNING_METRIC: result["metrics"][TUNING_METRIC],
+        "map": result["metrics"]["map"],
+        BEST: top[2],
+        "best_iteration": top[0],
+        "ending": result["ending"],
+        "seconds": result["seconds"],
+    }
 
 
 def is_at_edge(model: str, settings: Mapping[str, float]) -> bool:

@@ -29,3 +29,9 @@ def test_stored_verdicts_are_those_of_the_rules() -> None:
     report = json.loads(paper_numbers.STORED.read_text(encoding="utf-8"))
     recomputed = json.loads(json.dumps([asdict(finding) for finding in findings_of(report)]))
     assert report["verdicts"] == recomputed
+
+
+def test_charts_are_drawn_from_the_stored_report() -> None:
+    for path, chart in paper_numbers.charts().items():
+        assert path.read_text(encoding="utf-8") == chart, "run: python -m benchmarks.core.paper_numbers"
+        assert f"]({path.name})" in paper_numbers.DOCUMENT.read_text(encoding="utf-8")

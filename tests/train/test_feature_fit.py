@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -199,6 +200,15 @@ def test_every_kind_of_new_image_equals_one_by_one(data: Annotations, fitted: An
     assert fitted.annotate(features=by_id).images == ["b", "a"]
 
 
+def test_a_frame_is_read_by_the_names_of_its_columns() -> None:
+    pairs, features = make_data()
+    columns = {"image": [f"i{n:04d}" for n in range(IMAGES)]} | {f"c{n}": features[:, n] for n in range(COLUMNS)}
+    model = Annotator(epochs=2, dimensions=8).fit(pairs, features=pd.DataFrame(columns))
+    other = pd.DataFrame(dict(reversed(columns.items()))).iloc[[3, 1]]
+    assert model.annotate(features=other) == model.annotate(features=features[[3, 1]])
+    assert model.annotate(features=other).images == ["i0003", "i0001"]
+
+
 def test_images_of_the_model_use_their_features(data: Annotations, fitted: Annotator) -> None:
     cold, hot = "i0016", "i0001"
     found = fitted.annotate([cold, hot, "i0000"])
@@ -276,7 +286,7 @@ def test_growing_keeps_and_adds_features(data: Annotations, fitted: Annotator, t
     [
         ({"preset": "opt-auc"}, "use the preset context, or tower id\\+features"),
         ({"preset": "paper-warp"}, "use the preset context, or leave"),
-        ({"validate": False}, "use tower context\\+features"),
+        ({"validate": False}, "tower context without validate .* or tower context\\+features"),
     ],
 )
 def test_what_cannot_use_features_is_refused(settings: dict[str, Any], message: str) -> None:

@@ -204,11 +204,8 @@ def _check_features(arrays: Arrays, images: int) -> None:
     if "features_indptr" not in arrays:
         given = arrays["features_values"].shape[1]
     else:
-        given, indptr, indices = (
-            int(arrays["features_columns"][0]),
-            arrays["features_indptr"],
-            arrays["features_indices"],
-        )
+        given, indptr = int(arrays["features_columns"][0]), arrays["features_indptr"]
+        indices = arrays["features_indices"]
         if not ends_match(indptr, indices, images) or not rises(indptr) or not rows_ascend(indptr, indices):
             raise ModelError("the arrays 'features_indptr' and 'features_indices' do not describe rows of features")
         if len(indices) and (indices.min() < 0 or indices.max() >= given):

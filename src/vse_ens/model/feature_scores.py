@@ -149,7 +149,9 @@ class FeatureScores:
 
     def changed(self, **values: Any) -> FeatureScores:
         """Return the same with other fields of what was learned, but not its tables, and with the same index."""
-        found = FeatureScores(self.known, replace(self.learned, **values))
+        learned = replace(self.learned, **values)
+        factors = Factors(*np.array(learned.factors, np.float32).tolist())  # as a model file has them
+        found = FeatureScores(self.known, replace(learned, factors=factors))
         kept = ("_index", "_labels", "_place", "_pool", "_map", "_regressions")
         vars(found).update({name: value for name, value in vars(self).items() if name in kept})
         return found
@@ -318,10 +320,7 @@ class FeatureScores:
     @cached_property
     def _labels(self) -> Any:
         """The labels of the pool, as a SciPy matrix."""
-        from scipy.sparse import csr_array
-
-        rows, shape = self.known.rows(self._pool), (len(self._pool), len(self.known.labels))
-        return csr_array((np.ones(len(rows.indices), np.float32), rows.indices, rows.indptr), shape)
+        return self.known.to_matrix()[self._pool].astype(np.float32)
 
     @cached_property
     def _index(self) -> LabelProducts:

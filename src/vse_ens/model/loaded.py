@@ -81,19 +81,14 @@ class LoadedModel:
         is_array = isinstance(features, list | tuple | np.ndarray) and not isinstance(features, FeatureTable)
         one = is_array and np.ndim(features) == 1
         given: Any = np.asarray(features)[None] if one else features
-        named = named_rows(given)
-        if isinstance(named, FeatureTable):
-            named = named.aligned(self.known.feature_names, "the table")
-        ids, rows = (
-            (None, given)
-            if named is None
-            else (list(named[0]), named[1] if isinstance(named, FeatureTable) else named[2])
-        )
+        named, ids, rows = named_rows(given), None, given
+        if named is not None:
+            ids, rows, _ = FeatureTable(*named).aligned(self.known.feature_names, "the table")
         rows = plain_features(rows)
         columns = self.known.features.shape[1]
         if rows.ndim != 2 or rows.shape[1] != columns:
             raise ConfigError(f"the model was trained on {columns:,} features per image, got {rows.shape[-1]:,}")
-        return ids, like_features(rows, self.known.features), one
+        return None if ids is None else list(ids), like_features(rows, self.known.features), one
 
     def own_vectors(self, images: NDArray[np.integer] | None) -> Floats | None:
         """Return the image vectors that do not depend on known labels; None if there are none."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.errors import ConfigError, optional_library
-from vse_ens.pixels.preprocessing import CONFIG, Preprocessing
+from vse_ens.pixels.preprocessing import CONFIG, Preprocessing, error_line
 
 NETWORKS = ("onnx/vision_model.onnx", "vision_model.onnx", "onnx/model.onnx", "model.onnx")
 """Where a repository of the Hub or a folder has its network; the first one that exists is used."""
@@ -62,7 +62,7 @@ class Encoder:
             found = self._session.run([self.output], {self._input.name: given})[0]
         except Exception as error:  # noqa: BLE001  # onnxruntime has a class per fault, without a common base
             raise ConfigError(
-                f"{self.path} does not take pictures of shape {given.shape[1:]} ({_line(error)})"
+                f"{self.path} does not take pictures of shape {given.shape[1:]} ({error_line(error)})"
             ) from None
         if found.ndim == 4:
             found = found.mean(axis=(2, 3))  # a map of features
@@ -96,7 +96,7 @@ def _open(path: Path, provider: str, threads: int | None) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # noqa: BLE001  # onnxruntime has a class per fault, without a common base
-        raise ConfigError(f"{path} is not a network that onnxruntime can run ({_line(error)})") from None
+        raise ConfigError(f"{path} is not a network that onnxruntime can run ({error_line(error)})") from None
 
 
 def _digest(path: Path, more: str) -> str:
@@ -106,7 +106,3 @@ def _digest(path: Path, more: str) -> str:
             with file.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()[:32]
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -44,7 +44,7 @@ class Preprocessing(NamedTuple):
             config = json.loads(path.read_text(encoding="utf-8"))
             return cls._of(config)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ConfigError(f"{path} does not describe how pictures are prepared ({_line(error)})") from None
+            raise ConfigError(f"{path} does not describe how pictures are prepared ({error_line(error)})") from None
 
     @classmethod
     def _of(cls, config: Mapping[str, Any]) -> Preprocessing:
@@ -149,5 +149,6 @@ def _upright_rgb(image: Any) -> Any:
     return upright if upright.mode == "RGB" else upright.convert("RGB")
 
 
-def _line(error: Exception) -> str:
+def error_line(error: Exception) -> str:
+    """Return the class and the message of an error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -183,8 +183,9 @@ def _decoded(
 
     queue: deque[tuple[str, Future[_Picture | str] | bytes | str]] = deque()
 
-    def done(found: Future[_Picture | str] | bytes | str) -> _Picture | bytes | str:
-        return found.result() if isinstance(found, Future) else found
+    def first() -> tuple[str, _Picture | bytes | str]:
+        name, found = queue.popleft()
+        return name, found.result() if isinstance(found, Future) else found
 
     with ThreadPoolExecutor(max(2, available_cores())) as pool:
         try:
@@ -197,9 +198,8 @@ def _decoded(
                 stamp = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
                 queue.append((image, cache.hash_of(path, stamp) or pool.submit(read, image, path, stamp)))
                 while len(queue) > ahead:
-                    name, found = queue.popleft()
-                    yield name, done(found)
-            for name, found in queue:
-                yield name, done(found)
+                    yield first()
+            while queue:
+                yield first()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import re
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -30,14 +29,6 @@ _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _STYLE_LINK = re.compile(r' *<link rel="stylesheet" href="static/([^"]+)" />\n')
 _ICON = re.compile(r'(?<=")static/([^"]+\.svg)(?=")')
 _MODULE = re.compile(r'<script type="module" src="static/([^"]+)"></script>')
-
-
-class Bundle(NamedTuple):
-    """The page and the two files it loads."""
-
-    html: str
-    script: str
-    style: str
 
 
 def page_routes() -> list[BaseRoute]:
@@ -66,8 +57,8 @@ def _file(path: str, text: str, kind: str) -> Route:
     return Route(path, serve)
 
 
-def make_bundle(folder: Path) -> Bundle:
-    """Read the page of a folder and all files it needs."""
+def make_bundle(folder: Path) -> tuple[str, str, str]:
+    """Return the page of a folder, and the script and the style sheet that it loads, with all files they need."""
     html = (folder / "index.html").read_text(encoding="utf-8")
     [entry] = _MODULE.findall(html)
     styles = _STYLE_LINK.findall(html)
@@ -80,7 +71,7 @@ def make_bundle(folder: Path) -> Bundle:
     html = _ICON.sub(lambda icon: f"data:image/svg+xml,{quote((folder / icon[1]).read_text(encoding='utf-8'))}", html)
     parts: list[str] = []
     _add(folder, folder / entry, {}, parts, ())
-    return Bundle(html, "".join(parts), style)
+    return html, "".join(parts), style
 
 
 def _add(folder: Path, path: Path, names: dict[Path, str], parts: list[str], above: tuple[Path, ...]) -> str:

@@ -61,7 +61,13 @@ class ServedModel:
 
     @classmethod
     def load(
-        cls, path: Path, *, verify: bool, feedback: Feedback | None = None, rules: RulesFile | None = None
+        cls,
+        path: Path,
+        *,
+        verify: bool,
+        feedback: Feedback | None = None,
+        rules: RulesFile | None = None,
+        completeness: float | None = None,
     ) -> ServedModel:
         """Load a model directory and run it once, so that no request waits for compilation or page faults.
 
@@ -70,6 +76,8 @@ class ServedModel:
         fingerprint, annotator = _load(path, verify)
         rows = max(1, audit_rows(annotator.known_))
         verdicts = [] if feedback is None else read_suggestion_verdicts(feedback.path)
+        if completeness is not None and annotator.calibration_ is not None:
+            annotator.calibrate(completeness=completeness)
         annotator.use_verdicts(verdicts)
         if len(annotator.known_.images):
             annotator.annotate(annotator.known_.images.id(0), explain=True)
@@ -91,9 +99,14 @@ class ServedModel:
             len(verdicts),
         )
 
-    def use_verdicts(self, feedback: Feedback) -> None:
+    def assume(self, completeness: float | None, feedback: Feedback | None) -> None:
+        """Set how complete the labels are, None to estimate it; confidences of a finished audit stay as they are."""
+        self.annotator.calibrate(completeness=completeness)
+        self.use_verdicts(feedback)
+
+    def use_verdicts(self, feedback: Feedback | None) -> None:
         """Correct confidences by the verdicts so far; those of a finished audit stay as they are."""
-        verdicts = read_suggestion_verdicts(feedback.path)
+        verdicts = [] if feedback is None else read_suggestion_verdicts(feedback.path)
         self.verdicts = len(verdicts)
         self.annotator.use_verdicts(verdicts)
         self.ranker.recalibrate()
@@ -168,6 +181,8 @@ class ModelManager:
     verify: bool = True
     feedback: Feedback | None = None
     rules: RulesFile | None = None
+    completeness: float | None = field(default=None, init=False)
+    """How complete the labels are, if somebody said so on the page."""
     loaded: ServedModel | None = field(default=None, init=False)
     """The served model, or None if none is loaded yet."""
     failure: str | None = field(default=None, init=False)
@@ -190,7 +205,12 @@ class ModelManager:
         async with self._load_lock:
             try:
                 new = await asyncio.to_thread(
-                    ServedModel.load, path, verify=self.verify, feedback=self.feedback, rules=self.rules
+                    ServedModel.load,
+                    path,
+                    verify=self.verify,
+                    feedback=self.feedback,
+                    rules=self.rules,
+                    completeness=self.completeness,
                 )
             except Exception as error:
                 self.metrics.loading_failures.inc()

@@ -274,6 +274,15 @@ class ConfidenceState(Answer):
     wanted: Annotated[int, doc("Verdicts that are asked for.")]
 
 
+class CompletenessRequest(Body):
+    """How complete the labels of the data are."""
+
+    completeness: Annotated[
+        Annotated[float, Meta(ge=0.01, le=1)] | None,
+        doc("Share of right labels that the data record; null to estimate it from the pairs."),
+    ]
+
+
 class ModelResponse(Answer, kw_only=True):
     """The model card, and the features and limits of this service."""
 

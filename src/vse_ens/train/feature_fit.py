@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vse_ens.config import Config
 from vse_ens.data.annotations import Annotations
+from vse_ens.data.csr import take_rows
 from vse_ens.data.features.attach import squared_lengths
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
@@ -116,19 +117,15 @@ class LearnedFeatures(NamedTuple):
 
 def check_features(config: Config) -> None:
     """Raise a ConfigError if a configuration would ignore features."""
-    if config.has_features:
+    if config.has_features or (config.has_context and config.validate):
         return
-    if not config.has_context:
-        tower = "id+features" if config.has_ids else "features"
-        more = f", or tower {tower}" if config.engine != "serial" else ""
-        raise ConfigError(
-            f"tower {config.tower} cannot use image features; use the preset context{more}, or leave the features out"
-        )
-    if not config.validate:
-        raise ConfigError(
-            "how much image features count is chosen on held-out labels; set validate, use tower context+features, or "
-            "leave the features out"
-        )
+    tower = "context+features" if config.has_context else "id+features" if config.has_ids else "features"
+    more = f", or tower {tower}" if config.engine != "serial" else ""
+    without = " without validate" if config.has_context else ""
+    raise ConfigError(
+        f"tower {config.tower}{without} cannot use image features; use the preset context{more}, or leave the "
+        "features out"
+    )
 
 
 def images_with_both(known: Annotations) -> NDArray[np.int64]:
@@ -149,6 +146,7 @@ class Ridge:
     def __init__(self, known: Annotations, images: NDArray[np.int64]) -> None:
         self.known, self.images = known, images
         self.factors = label_factors(known)
+        self._targets = known.to_matrix().astype(np.float32)
         self._rows: Callable[[NDArray[np.int64]], Any] = lambda chosen: unit_rows(known.features[chosen])
         columns = self._rows(images[:1]).shape[1]
         count, labels = len(images), len(known.labels)
@@ -160,9 +158,9 @@ class Ridge:
                 exact = self._rows(chosen).astype(np.float64)
                 gram += _dense(exact.T @ exact)
                 sums += np.asarray(exact.sum(axis=0)).ravel()
-                products += _dense(_indicator(known, chosen).T @ exact)
+                products += _dense(self._targets[chosen].T @ exact)
             self.mean = sums / count
-            self.label_means = known_means(known, images)
+            self.label_means = np.bincount(known.rows(images).indices, minlength=labels) / count
             gram -= count * np.outer(self.mean, self.mean)
             values, self.vectors = np.linalg.eigh(gram)
             products -= count * np.outer(self.label_means, self.mean)
@@ -184,8 +182,7 @@ class Ridge:
         with one_thread():
             scores = (rotated * inverse) @ self.products.T.astype(np.float32) + self.label_means.astype(np.float32)
         leverages = np.square(rotated) @ inverse + 1.0 / len(self.images)
-        row, label = _entries(self.known, images)
-        scores[row, label] -= leverages[row]
+        scores -= leverages[:, None] * self._targets[images].toarray()
         scores /= np.maximum(1.0 - leverages, 1e-6)[:, None]
         return np.asarray(scores * self.factors, np.float32)
 
@@ -205,14 +202,13 @@ class Ridge:
             axes = roots[:, None] * self.vectors[:, -DIRECTIONS:].T
             axes = np.column_stack([axes, -axes @ self.mean])
             label_axes = _main_directions(self.factors[:, None] * self.products * inverse * np.sqrt(self.values))
-        labels = len(bias)
         return FeatureMap(
             (np.column_stack([weights, bias]) * self.factors[:, None]).astype(np.float32),
             axes.astype(np.float32),
             label_axes.astype(np.float32),
             leverages,
             *self._logits(),
-            np.array([np.ones(labels), np.zeros(labels)], np.float32),
+            np.array([np.ones_like(bias), np.zeros_like(bias)], np.float32),
             Factors(1.0, 0.0, _Cold().power),
         )
 
@@ -228,7 +224,7 @@ class Ridge:
         for fold in range(FOLDS):
             chosen = np.flatnonzero(folds == fold)
             rotated = self.rotated(chosen, RANK)
-            weights, bias = fit_logits(rotated, values * len(chosen) / len(self.images), _indicator(self.known, chosen))
+            weights, bias = fit_logits(rotated, values * len(chosen) / len(self.images), self._targets[chosen])
             with one_thread():
                 whole = weights.T.astype(np.float64) @ vectors.T
                 parts.append(np.column_stack([whole, bias - whole @ self.mean]))
@@ -250,23 +246,6 @@ def _dense(matrix: Any) -> Any:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def known_means(known: Annotations, images: NDArray[np.int64]) -> Doubles:
-    """Return the share of ``images`` with each label."""
-    return np.asarray(np.bincount(known.rows(images).indices, minlength=len(known.labels)) / len(images), np.float64)
-
-
-def _entries(known: Annotations, images: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    rows = known.rows(images)
-    return np.repeat(np.arange(len(images)), np.diff(rows.indptr)), rows.indices
-
-
-def _indicator(known: Annotations, images: NDArray[np.int64]) -> Any:
-    from scipy.sparse import csr_array
-
-    rows = known.rows(images)
-    return csr_array((np.ones(len(rows.indices)), rows.indices, rows.indptr), (len(images), len(known.labels)))
-
-
 def learn_features(known: Annotations, balance: float = 0.0, workers: int | None = None) -> LearnedFeatures:
     """Learn from images with labels and features; factors are chosen for images without labels.
 
@@ -275,11 +254,17 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     both = images_with_both(known)
     ridge = Ridge(known, both)
     sample = chosen_evenly(both, max(200, min(MAX_IMAGES, MAX_SCORES // len(known.labels))))
-    rotated, truth = ridge.rotated(sample), _part(known, sample)
+    rotated, truth = (
+        ridge.rotated(sample),
+        Annotations.trusted(
+            Vocabulary.trusted(known.images.arrow.take(sample), known.images.kind), known.labels, *known.rows(sample)
+        ),
+    )
+    nothing = truth.with_pairs(np.zeros(truth.pairs, np.bool_))
 
     def measured(scores: Floats) -> Numbers:
         scorer = FunctionScorer(truth.images, truth.labels, lambda rows: scores[rows])
-        found = per_image(evaluate(scorer, _empty(truth), truth, workers=workers))
+        found = per_image(evaluate(scorer, nothing, truth, workers=workers))
         return (found["recall@10"] + found["map"]) / 2
 
     regularization = hill_climb(
@@ -306,9 +291,7 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     best = _climb(_COLD_CHOICES, _Cold(), lambda at: measured(total(at)))
     sums = total(best)
     scale = 1.0 / cold_temperature(sums, truth)
-    factors = Factors(
-        *np.array([scale, scale * best.share, best.power, 0, 0, 0, best.logits, best.rarity, 0], np.float32).tolist()
-    )
+    factors = Factors(scale, scale * best.share, best.power, logits=best.logits, rarity=best.rarity)
     found = np.float32(scale) * sums
     means, spreads = found.mean(axis=0), np.maximum(found.std(axis=0), _LEAST_SPREAD)
     gain = spreads**-balance
@@ -354,17 +337,14 @@ def with_labels(learned: LearnedFeatures, validator: Validator, model: Model) ->
     best = _Hybrid(1.0, 0.5, factors.cold_neighbors / factors.cold_map, 0.0)
     best = _climb(_HYBRID_CHOICES, best, measured)
     weight = best.weight * factors.cold_map
-    chosen_factors = np.array(
-        [weight, weight * best.share, best.decay, factors.logits, factors.rarity, best.prior], np.float32
-    ).tolist()
+    factors = factors._replace(map=weight, neighbors=weight * best.share, decay=best.decay, prior=best.prior)
     curve = held_out_curve(
         np.concatenate([total(best, part) for part in range(len(shown))]),
         np.concatenate([np.diff(rows.indptr) for rows in shown]),
-        _repeated(known.rows(chosen), len(shown)),
+        take_rows(known.indptr, known.indices, np.tile(chosen, len(shown))),
         np.tile(validator.data.split.test.indices[chosen].astype(np.int64), len(shown)),
     )
-    both = scores.changed(factors=Factors(*factors[:3], *chosen_factors))
-    return learned._replace(scores=both, curves={**learned.curves, BOTH: curve})
+    return learned._replace(scores=scores.changed(factors=factors), curves={**learned.curves, BOTH: curve})
 
 
 def _climb(choices: Mapping[str, tuple[float, ...]], at: Any, measured: Callable[[Any], Numbers]) -> Any:
@@ -385,24 +365,8 @@ def _some(known: Annotations, images: NDArray[np.int64], count: int, stream: Str
     return Csr(np.concatenate([[0], np.cumsum(np.minimum(np.diff(indptr), count))]), indices[kept])
 
 
-def _repeated(rows: Csr, times: int) -> Csr:
-    counts = np.tile(np.diff(rows.indptr), times)
-    return Csr(np.concatenate([[0], np.cumsum(counts)]), np.tile(rows.indices, times))
-
-
 def _spread(terms: NeighborTerms, labels: int) -> Floats:
     """Return neighbor terms as a matrix."""
     found = np.zeros((len(terms.labels.indptr) - 1, labels), np.float32)
     found[np.repeat(np.arange(len(found)), np.diff(terms.labels.indptr)), terms.labels.indices] = terms.values
     return found
-
-
-def _part(known: Annotations, images: NDArray[np.int64]) -> Annotations:
-    names = Vocabulary.trusted(known.images.arrow.take(images), known.images.kind)
-    return Annotations.trusted(names, known.labels, *known.rows(images))
-
-
-def _empty(like: Annotations) -> Annotations:
-    return Annotations.trusted(
-        like.images, like.labels, np.zeros(len(like.images) + 1, np.int64), np.empty(0, np.int32)
-    )

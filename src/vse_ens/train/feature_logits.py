@@ -20,7 +20,6 @@ RANK = 400
 _STEPS = 16
 # Alpha, relative to the mean squared length of the centered features.
 _ALPHA = 3e-5
-_LARGEST = np.float32(30.0)
 
 
 def fit_logits(rotated: Floats, values: NDArray[np.float64], labels: Any) -> tuple[Floats, Floats]:
@@ -44,7 +43,7 @@ def fit_logits(rotated: Floats, values: NDArray[np.float64], labels: Any) -> tup
         found = flat.reshape(width + 1, -1).astype(np.float32)
         logits = inputs @ found[:-1]
         logits += found[-1] + start
-        np.clip(logits, -_LARGEST, _LARGEST, out=logits)
+        np.clip(logits, -30, 30, out=logits)
         powers = np.exp(logits)
         value = float(np.log1p(powers).sum(dtype=np.float64) - (targets * logits).sum(dtype=np.float64)) / count
         value += 0.5 * float((penalty * np.square(found[:-1])).sum(dtype=np.float64))

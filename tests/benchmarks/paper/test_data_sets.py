@@ -49,7 +49,7 @@ def test_tuning_labels_are_neither_trained_on_nor_tested_on() -> None:
     parts = {
         name: set(zip(part.image_numbers().tolist(), part.indices.tolist(), strict=True))
         for name, part in (
-            ("test", data_set.split.test),
+            ("test", data_set.split(0).test),
             ("tune", data_set.tuning_split.test),
             ("rest", data_set.tuning_split.train),
         )
@@ -57,5 +57,5 @@ def test_tuning_labels_are_neither_trained_on_nor_tested_on() -> None:
     assert sum(map(len, parts.values())) == data_set.data.pairs
     assert len(set.union(*parts.values())) == data_set.data.pairs
     assert parts["tune"] | parts["rest"] == set(
-        zip(data_set.split.train.image_numbers().tolist(), data_set.split.train.indices.tolist(), strict=True)
+        zip(data_set.split(0).train.image_numbers().tolist(), data_set.split(0).train.indices.tolist(), strict=True)
     )

@@ -103,9 +103,10 @@ def test_one_factor_is_the_naive_sampler() -> None:
 
 def test_observer_adds_a_row_per_point() -> None:
     config = sampler_config("vse-ens").override(dimensions=FACTORS, rank_scale=0.2)
-    embeddings = padded(initial_embeddings(config, annotations([[0], [1], [2]], LABELS)))
+    data = annotations([[0], [1], [2]], LABELS)
+    embeddings = padded(initial_embeddings(config, data))
     embeddings.image_vectors[:], embeddings.label_vectors[:] = IMAGES, VECTORS
-    observer = EquivalenceObserver(config)
+    observer = EquivalenceObserver(config, data)
     observer(5, embeddings)
     (row,) = observer.rows
     assert (row["iteration"], row["images"], row["same_ranking"]) == (5, 3, True)

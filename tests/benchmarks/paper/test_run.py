@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 from benchmarks.paper.cost import Grid
-from benchmarks.paper.numbers import MODELS
+from benchmarks.paper.data_sets import DataSet
+from benchmarks.paper.numbers import MODELS, PAPER
 from benchmarks.paper.run import Effort, reproduce
 from benchmarks.paper.stand_ins import Shape, stand_in
 from benchmarks.paper.training import Limits
@@ -70,7 +72,15 @@ def _read(folder: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def small_paper() -> Iterator[None]:
+    """A paper whose IAPR-TC12 is small: the file below has its images and labels, and a hundred pairs more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PAPER["table1"], "iaprtc12", {"images": 300, "labels": 40, "train": 1_200, "test": 280})
+        yield
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, small_paper: None) -> tuple[Path, dict[str, Any]]:
     """One run with a real file for IAPR-TC12."""
     folder = tmp_path_factory.mktemp("reproduction")
     write_parquet({folder / "iaprtc12.parquet": stand_in(Shape(300, 40, 1_300, 280), seed=5)})
@@ -86,18 +96,61 @@ def test_everything_is_done_and_written(done: tuple[Path, dict[str, Any]]) -> No
     assert _read(folder) == json.loads(json.dumps(document))
     groups = {name: sorted(runs) for name, runs in document["runs"].items()}
     stand_in_groups = ["deviation", "uncapped"]
+    fixed, tuned = ["deviation", "variance"], ["early", "early-variance", "tuned", "tuned-variance"]
     assert groups == {
-        "iaprtc12": ["deviation", "samplers", "tuned", "uncapped", "variance"],
+        "iaprtc12": sorted([*fixed, *tuned, "cut", "laws", "samplers", "uncapped"]),
         "nuswide": stand_in_groups,
         "openimages": stand_in_groups,
     }
-    for group in ("deviation", "variance", "tuned"):
+    for group in (*fixed, *tuned):
         models = document["runs"]["iaprtc12"][group]["models"]
-        assert set(models) == set(MODELS)
+        assert set(models) == set(MODELS) | ({"uniform"} if group in tuned else set())
         assert all(len(model["runs"]) == 2 for model in models.values())
+        assert set(document["runs"]["iaprtc12"][group]["differences"]) >= {"vse-ens - warp", "warp - opt-auc"}
+    assert set(document["runs"]["iaprtc12"]["laws"]["models"]) == {"geometric", "linear"}
     assert {(one["sampler"], one["labels"]) for one in document["cost"]} == {
         (sampler, labels) for sampler in (*MODELS, "naive") for labels in (50, 200)
     }
+
+
+def test_every_part_says_where_it_comes_from(done: tuple[Path, dict[str, Any]]) -> None:
+    folder, document = done
+    assert set(document["parts"]) == {path.stem for path in (folder / "parts").iterdir()}
+    for provenance in document["parts"].values():
+        assert set(provenance) == {
+            "commit", "date", "processor", "python", "numba", "load", "others", "wall_seconds"
+        }  # fmt: skip
+    runs = document["runs"]["iaprtc12"]["tuned"]["models"]["warp"]["runs"]
+    assert [run["provenance"]["others"] for run in runs] == [
+        document["parts"][f"iaprtc12-tuned-warp-seed{seed}"]["others"] for seed in (0, 1)
+    ]
+
+
+def test_results_of_other_code_are_not_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"effort": TOY, "data_sets": ("openimages",), "workers": 1}
+    reproduce(tmp_path, CountingListener(), **options)
+    monkeypatch.setattr("benchmarks.paper.jobs.engine_digest", lambda: "another engine")
+    listener = CountingListener()
+    reproduce(tmp_path, listener, **options)
+    assert len(listener.trainings) == 4
+
+
+def test_seeds_have_splits_of_their_own_which_models_share() -> None:
+    data_set = DataSet("iaprtc12", stand_in(Shape(300, 40, 1_300, 280), seed=5), None)
+    assert data_set.split(0) is data_set.split(0)
+    assert data_set.split(0).test != data_set.split(1).test
+    images = [data_set.split(seed).test.image_numbers().tolist() for seed in (0, 1)]
+    assert images[0] == images[1], "the same images, so that differences can be paired"
+
+
+def test_early_stopping_takes_settings_and_iteration_of_the_best_point(done: tuple[Path, dict[str, Any]]) -> None:
+    _, document = done
+    for model, tried in document["tuning"]["iaprtc12"].items():
+        best = max(tried, key=lambda one: one["best recall@10"])
+        assert best["best recall@10"] >= best["recall@10"]
+        early = document["runs"]["iaprtc12"]["early"]["models"][model]
+        assert best["settings"].items() <= early["settings"].items()
+        assert {run["stopped_at"] for run in early["runs"]} == {best["best_iteration"]}
 
 
 def test_settings_are_tuned_on_real_data_within_the_budget(done: tuple[Path, dict[str, Any]]) -> None:

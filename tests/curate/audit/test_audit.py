@@ -13,12 +13,14 @@ import pytest
 
 from tests.support.curate_models import KNOWN, MODELS
 from tests.support.html_reading import Reader
+from vse_ens.annotator import Annotator
 from vse_ens.curate.audit.audit import Audit, Finding, audit_labels, audit_rows
 from vse_ens.curate.audit.duplicates import Duplicate
 from vse_ens.curate.audit.missing import likely_missing
 from vse_ens.curate.audit.page import audit_page
 from vse_ens.curate.audit.wrong import Auditor, wrong_confidences
 from vse_ens.curate.explain import Reason
+from vse_ens.data.datasets.scenes import scenes
 from vse_ens.errors import ConfigError, DataError
 from vse_ens.model.loaded import LoadedModel
 
@@ -144,3 +146,11 @@ def test_an_empty_audit_has_a_page() -> None:
     text = Reader(audit_page(Audit([], [], [])).html()).text
     assert text.count("None.") == 3
     assert "0 labels are probably wrong" in text
+
+
+def test_lists_end_where_nothing_is_worth_a_look() -> None:
+    data = scenes(150, 60)
+    found = Annotator(epochs=3, dimensions=8).fit(data).audit(top=10**6)
+    assert 0.05 <= min(one.confidence for one in found.missing) < 0.06
+    assert len(found.missing) < len(data.images) * len(data.labels) / 4
+    assert all(float(one.reason.split()[1].rstrip(";")) >= 0.5 for one in found.duplicates if one.kind == "alike")

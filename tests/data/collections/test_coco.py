@@ -157,3 +157,11 @@ def test_a_name_that_no_file_can_have_is_an_id_all_the_same(tmp_path: Path) -> N
     name = "x" * 5000
     path = write(tmp_path / "x.json", images=[{"id": 1, "file_name": name}], categories=[])
     assert [item.image for item in open_collection(path).items()] == [name]
+
+
+def test_an_image_whose_id_another_has_is_named(tmp_path: Path) -> None:
+    images = [{"id": 1, "file_name": name} for name in ("a.jpg", "b.jpg")]
+    path = write(tmp_path / "a.json", images=images, annotations=[], categories=[{"id": 1, "name": "sea"}])
+    with pytest.raises(DataError, match=r"a\.json has another image with the id of 'a\.jpg'; give each its own id"):
+        edited(path, {"a.jpg": LabelEdit(("sea",))})
+    assert edited(path, {"b.jpg": LabelEdit(("sea",))})["annotations"] == [{"id": 1, "image_id": 1, "category_id": 1}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import json
 import os
@@ -13,13 +14,15 @@ import sys
 import time
 import zlib
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vse_ens.data.collections import FileChange, LabelEdit, journal
+from tests.support import dataset_files
+from vse_ens.data.collections import FileChange, LabelEdit, catalog, journal
+from vse_ens.data.collections.catalog import open_catalog
 from vse_ens.data.collections.detect import open_collection
 from vse_ens.data.collections.files import walk
 from vse_ens.data.collections.journal import undo, write_changes
@@ -151,6 +154,7 @@ _WRITE = """
 import json, sys
 from pathlib import Path
 from vse_ens.data.collections import LabelEdit
+from vse_ens.data.collections.catalog import open_catalog
 from vse_ens.data.collections.detect import open_collection
 from vse_ens.data.collections.write import write_labels
 edits = {f"{name}.jpg": LabelEdit(add=("sea",)) for name in "abc"}
@@ -440,3 +444,95 @@ def test_the_files_of_the_system_are_not_walked(tmp_path: Path) -> None:
     assert list(walk(Path("/sys/kernel"), lambda name, _: faults.append(name))) == []
     assert list(walk(tmp_path, lambda name, _: faults.append(name))) == []
     assert faults == [".", ".", "linked"]
+
+
+def lightroom_with(folder: Path, *statements: str) -> Path:
+    """Write a small catalog of Lightroom and change it."""
+    path = dataset_files.lightroom(folder, {"a.jpg": ["place|beach", "sea"], "d/b.jpg": ["sea"]})
+    with closing(sqlite3.connect(path)) as connection:
+        for one in statements:
+            connection.execute(one)
+        connection.commit()
+    return path
+
+
+def test_tables_without_keys_do_not_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
+    statements = []
+    for table in ("Adobe_images", "AgLibraryFile", "AgLibraryFolder", "AgLibraryRootFolder"):
+        statements += [
+            f"CREATE TABLE other AS SELECT * FROM {table} LIMIT 1",
+            f"DROP TABLE {table}",
+            f"CREATE TABLE {table} AS {numbers} SELECT other.* FROM n, other",
+            "DROP TABLE other",
+        ]
+    monkeypatch.setattr(catalog, "_STEPS", 1_000_000)  # 40 rows to the fourth power take more
+    path = lightroom_with(tmp_path)
+    assert read(path).pairs == 3
+    for one in statements:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(one)
+            connection.commit()
+    with pytest.raises(DataError, match=r"lrcat is damaged: its tables join to far more rows than they have"):
+        read(path)
+
+
+def test_a_large_catalog_needs_far_fewer_steps_than_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "_STEPS", 0)
+    monkeypatch.setattr(catalog, "_STEPS_AT_ONCE", 100)
+    tree = {f"d{number % 9}/{number}.jpg": [f"a|{number % 50}", f"b|{number % 7}"] for number in range(900)}
+    for make in (dataset_files.lightroom, dataset_files.digikam, dataset_files.darktable):
+        folder = tmp_path / make.__name__
+        folder.mkdir()
+        assert read(make(folder, tree)).pairs == 1_800
+        monkeypatch.setattr(catalog, "_STEPS_OF_A_BYTE", 25)  # half of what it may
+
+
+@pytest.mark.parametrize(
+    ("make", "table", "column"),
+    [
+        (dataset_files.lightroom, "AgLibraryRootFolder", "absolutePath"),
+        (dataset_files.lightroom, "AgLibraryFolder", "pathFromRoot"),
+        (dataset_files.digikam, "AlbumRoots", "identifier"),
+        (dataset_files.digikam, "AlbumRoots", "specificPath"),
+        (dataset_files.digikam, "Albums", "relativePath"),
+        (dataset_files.darktable, "film_rolls", "folder"),
+    ],
+)
+def test_a_folder_of_a_catalog_has_a_path_of_a_file(tmp_path: Path, make: Any, table: str, column: str) -> None:
+    for length, refused in ((4_096, False), (4_097, True)):
+        folder = tmp_path / str(length)
+        folder.mkdir()
+        path = make(folder, {"a.jpg": ["sea"]})
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"UPDATE {table} SET {column} = '/{'x' * (length - 1)}'")
+            connection.commit()
+        with pytest.raises(DataError, match="a path of more than 4,096 characters") if refused else nullcontext():
+            assert read(path).pairs == 1
+
+
+def test_a_catalog_that_is_given_up_says_so_and_no_more(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda fault: print(fault.exc_value, file=sys.stderr))
+    path = lightroom_with(tmp_path)
+    for kept in (True, False):
+        with open_catalog(path) as found:
+            rows = found.rows("SELECT id_local FROM AgLibraryFile")
+            next(rows)
+            if kept:
+                del rows
+    del rows
+    gc.collect()
+    assert capfd.readouterr().err == ""
+
+
+def test_tags_inside_tags_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = catalog_with(tmp_path, "TEXT DEFAULT 'x'", tags=200)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE Tags SET pid = min(id - 1, 50)")
+        connection.commit()
+    assert read(path).pairs == 51  # the others have the same name
+    monkeypatch.setattr(catalog, "_MAX_PATHS", 10_000)
+    with pytest.raises(DataError, match="the tags inside tags have more than 10,000 characters together"):
+        read(path)

@@ -44,9 +44,9 @@ def test_seed_and_dimensions_are_defaults_of_every_entry() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "models must name one or more of context, vse-ens, "),
-        (" , ", "models must name one or more of context, vse-ens, "),
-        ("pear", "models must be of context, vse-ens, .*als; got 'pear'"),
+        ("", "models must name one or more of context, quick, thorough, vse-ens, "),
+        (" , ", "models must name one or more of context, quick, thorough, vse-ens, "),
+        ("pear", "models must be of context, quick, thorough, vse-ens, .*als; got 'pear'"),
         ("epochs=5", "models has the setting 'epochs=5' with no model before it"),
         ("warp,ease,warp", "models names 'warp' twice"),
         ("warp:epochs", "'epochs' of warp is not a setting such as warp:seed=1"),

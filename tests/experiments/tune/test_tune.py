@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,46 @@ def test_a_process_killed_while_asking_loses_no_trial(
         search(tmp_path / "study.sqlite", 4)
     monkeypatch.undo()
     assert essence(search(tmp_path / "study.sqlite", 4)) == essence(whole)
+
+
+def test_a_process_killed_while_it_queues_a_trial_again_doubles_none(
+    whole: TuneResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(epochs: int) -> None:
+        if epochs == 5:
+            raise SystemExit("died")
+
+    with pytest.raises(SystemExit):
+        search(tmp_path / "study.sqlite", 4, listener=Listener(die))
+    for _ in range(3):
+        with monkeypatch.context() as patch:
+            patch.setattr("optuna.Study.tell", lambda *_, **__: die(5))
+            with pytest.raises(SystemExit):
+                search(tmp_path / "study.sqlite", 4)
+    assert essence(search(tmp_path / "study.sqlite", 4)) == essence(whole)
+
+
+# A transaction that does not fit into the cache is partly in the file when the process ends.
+_HALF_WRITTEN = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN")
+connection.execute("CREATE TABLE half (a)")
+for _ in range(200):
+    connection.execute("INSERT INTO half VALUES (zeroblob(4000))")
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("trials", [0, 2])
+def test_what_a_killed_process_left_half_written_is_taken_back(whole: TuneResult, tmp_path: Path, trials: int) -> None:
+    path = tmp_path / "study.sqlite"
+    if trials:
+        search(path, trials)
+    subprocess.run([sys.executable, "-c", _HALF_WRITTEN, str(path)], check=True)
+    assert Path(f"{path}-journal").stat().st_size
+    assert essence(search(path, 4)) == essence(whole)
 
 
 def test_ctrl_c_ends_the_search_and_loses_nothing(whole: TuneResult, tmp_path: Path) -> None:

@@ -507,3 +507,19 @@ def test_the_page_says_when_the_model_is_newer(fresh_page: Open, service: Runnin
     tab.route("**/api/image?*", lambda route: route.fulfill(json={**route.fetch().json(), "model": "another"}))
     tab.keyboard.press("n")
     expect(tab.locator(".notice")).to_have_text("The model is newer: it has learnt from the verdicts so far.")
+
+
+def test_percentages_say_what_they_assume_and_change_with_one_choice(fresh_page: Open) -> None:
+    tab = fresh_page(IMAGE)
+    choice = tab.get_by_role("combobox", name="How complete the labels are")
+    expect(choice).to_have_value("")
+    expect(choice.locator("option:checked")).to_have_text(re.compile(r"^\d+\s%, estimated$"))
+    names(tab)
+    before = tab.locator(".suggestion").first.inner_text()
+    choice.select_option("0.3")
+    expect(choice).to_have_value("0.3")
+    expect(choice.locator("option").first).to_have_text("estimated")
+    expect(tab.locator(".suggestion").first).not_to_have_text(before, use_inner_text=True)
+    choice.select_option("")
+    expect(choice.locator("option:checked")).to_contain_text("estimated")
+    expect(tab.locator(".suggestion").first).to_have_text(before, use_inner_text=True)

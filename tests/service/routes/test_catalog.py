@@ -45,6 +45,31 @@ def test_the_card_says_what_is_served(client: Client, model: Path) -> None:
     assert card["fingerprint"] == client.get("/ready").json()["model"]
 
 
+def test_completeness_changes_every_confidence_until_it_is_estimated_again(client: Client) -> None:
+    def state() -> tuple[Any, float, float]:
+        card = client.get("/api/model").json()["confidence"]
+        first = client.get("/api/image", params={"id": "img_0000001"}).json()["suggestions"][0]
+        label = {"label": first["label"], "kind": "missing", "image": "img_0000001"}
+        [suggested] = client.post("/api/annotate", json={"images": ["img_0000001"], "top": 1}).json()["results"]
+        assert suggested["suggestions"][0]["confidence"] == first["confidence"], label
+        return card, first["confidence"], first["hit"]
+
+    before = state()
+    assert not before[0]["given"]
+    answer = client.post("/api/completeness", json={"completeness": 0.3})
+    assert (answer.status_code, answer.json()["completeness"], answer.json()["given"]) == (200, 0.3, True)
+    card, confidence, hit = state()
+    assert card == answer.json()
+    assert confidence > before[1]
+    assert hit == before[2]
+    client.post("/api/reload", headers={"X-VSE-Reload": "yes"})  # the same for a model that is loaded later
+    assert state() == (card, confidence, hit)
+    for wrong in (0, 1.5, "0.5"):
+        assert client.post("/api/completeness", json={"completeness": wrong}).status_code == 422
+    assert client.post("/api/completeness", json={"completeness": None}).json() == before[0]
+    assert state() == before
+
+
 def test_labels_are_completed(client: Client) -> None:
     answer = client.get("/api/labels", params={"prefix": "SEA", "limit": 2}).json()
     assert answer["labels"][0]["label"] == "sea"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vse_ens.curate.audit.duplicates import Duplicate, near_duplicates
-from vse_ens.curate.audit.missing import likely_missing
+from vse_ens.curate.audit.missing import Missing, likely_missing
 from vse_ens.curate.audit.wrong import Auditor, images_of, without_label, wrong_confidences
 from vse_ens.curate.explain import Reason, contributions, reasons_text
 from vse_ens.data.annotations import Annotations
@@ -27,6 +27,8 @@ from vse_ens.model.loaded import LoadedModel
 _REASONS = 3
 _MIN_SHARE = 0.05
 _NO_SUPPORT = "no known label supports it"
+# Below this confidence, a missing label is not worth a look.
+_MIN_CONFIDENCE = 0.05
 # Findings of each kind that are shown.
 _SHOWN = 10
 # Columns of audit.csv, and the values of ``kind`` for duplicates.
@@ -121,7 +123,7 @@ def audit_labels(
     step_size: float = 0.0,
     progress: Callable[[int], None] | None = None,
 ) -> Audit:
-    """Return the ``top`` findings of each kind in the pairs that a model knows.
+    """Return up to ``top`` findings of each kind in the pairs that a model knows, while there is evidence for them.
 
     ``wrong_share`` is the expected fraction of wrong labels; it changes the confidences, not their order. ``step_size``
     is the `vse_ens.curate.audit.wrong.total_step_size` of training on these pairs. ``progress`` is called with numbers
@@ -139,6 +141,9 @@ def audit_labels(
     images = images_of(known, pairs)
     labels = known.indices[pairs].astype(np.int64)
     missing = likely_missing(loaded, top, progress)
+    if loaded.calibration is not None:  # else the confidence is a share, which has no such limit
+        sure = missing.confidences >= _MIN_CONFIDENCE
+        missing = Missing(missing.images[sure], missing.labels[sure], missing.confidences[sure])
     return Audit(
         _findings(_wrong_reason, loaded, images, labels, confidences[pairs], without_label(known, pairs)),
         _findings(_missing_reason, loaded, *missing, known.rows(missing.images)),

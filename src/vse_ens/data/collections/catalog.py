@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,6 +33,10 @@ _TABLE = re.compile(r"CREATE TABLE\b", re.IGNORECASE)  # not VIEW, not VIRTUAL T
 _ORDINARY = 0  # kind of a column that is neither generated nor one of a virtual table
 _ATTEMPTS = 5
 _MAX_DEPTH = 100  # of tags inside tags
+_MAX_PATH = 4_096  # characters of the path of a folder, which all its pictures repeat
+_MAX_PATHS = 1 << 28  # characters of the paths of all tags
+# Steps of SQLite's machine: a catalog needs one or two for a byte. Tables without keys may join to any number of rows.
+_STEPS, _STEPS_OF_A_BYTE, _STEPS_AT_ONCE = 50_000_000, 50, 100_000
 
 
 class Catalog:
@@ -46,7 +50,9 @@ class Catalog:
     def rows(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query; a damaged database raises a `DataError`."""
         with _readable(self.path):
-            yield from self._connection.execute(query, values)
+            # `yield from` would close the cursor, which it cannot without the database.
+            for row in self._connection.execute(query, values):  # noqa: UP028
+                yield row
 
     def tables(self, schema: str = "main") -> set[str]:
         """Return the names of the tables that only store values.
@@ -82,6 +88,9 @@ def open_catalog(path: Path, attached: Mapping[str, Path] | None = None) -> Iter
         try:
             connection.text_factory = lambda text: text.decode(errors="replace")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_TEXT)
+            sizes = (_state(one)[0][0] for one in (path, *(attached or {}).values()))
+            calls = count((_STEPS + _STEPS_OF_A_BYTE * sum(sizes)) // _STEPS_AT_ONCE, -1)
+            connection.set_progress_handler(lambda: next(calls) < 0, _STEPS_AT_ONCE)
             with _readable(path):
                 for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                     connection.execute(f"PRAGMA {pragma}")
@@ -169,6 +178,8 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:  # also of an error message
         reason = " ".join(str(error).split())[:200]
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+            raise DataError(f"{path} is damaged: its tables join to far more rows than they have") from None
         raise DataError(f"{path} cannot be read as a database: {reason}; close its program and try again") from None
 
 
@@ -178,6 +189,8 @@ class CatalogCollection(ImageList):
     program: ClassVar[str]
     tables: ClassVar[tuple[str, ...]]
     """The tables that a catalog of the program has."""
+    folders: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The tables and columns with paths of folders."""
 
     def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
         super().__init__(path, options)
@@ -188,6 +201,10 @@ class CatalogCollection(ImageList):
         """Open the database, which must have the tables, and others under the names of ``attached``."""
         with open_catalog(self.database, attached) as catalog:
             catalog.need(self.tables, self.program)
+            for table, column in self.folders:
+                for (longest,) in catalog.rows(f"SELECT max(length({column})) FROM {table}"):  # noqa: S608  # our names
+                    if (longest or 0) > _MAX_PATH:
+                        raise DataError(f"{self.path} has a folder with a path of more than {_MAX_PATH:,} characters")
             yield catalog
 
     @abstractmethod
@@ -244,7 +261,7 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
     below it.
     """
     known = {number: (parent, tag_name(name)) for number, parent, name in rows}
-    paths = {}
+    paths, total = {}, 0
     for number in known:
         parts: list[str] = []
         at: Any = number
@@ -255,6 +272,9 @@ def tag_paths(rows: Iterable[tuple[Any, ...]], skip: Callable[[str], bool] | Non
             if name is not None:
                 parts.append(name)
         path = tag_name("|".join(reversed(parts)))
+        total += len(path or "")
+        if total > _MAX_PATHS:
+            raise DataError(f"the tags inside tags have more than {_MAX_PATHS:,} characters together")
         if path and not (skip is not None and skip(path)):
             paths[number] = path
     return paths

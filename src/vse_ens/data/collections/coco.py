@@ -201,6 +201,8 @@ def _splices(content: _Content, edits: Mapping[str, LabelEdit]) -> list[Splice]:
             next_category += 1
     removed, last_id, boxed = _scan_annotations(content, edits)
     images = _first_images(content, edits)
+    if without := [name for name, edit in edits.items() if edit.add and name not in images]:
+        raise DataError(f"{content.text.path} has another image with the id of {without[0]!r}; give each its own id")
     pairs = [(images[name], category_ids[label]) for name, edit in edits.items() for label in edit.add]
     new_annotations = [
         _annotation(number, image, category, boxed) for number, (image, category) in enumerate(pairs, last_id + 1)

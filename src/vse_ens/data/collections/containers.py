@@ -16,7 +16,7 @@ from typing import Literal
 from vse_ens.system import open_regular, read_at
 
 MAX_BYTES = 32 << 20
-"""The largest XMP packet or IPTC record that is read."""
+"""The most metadata of one file that are read, and unpacked: places in a file may repeat, and chunks be bombs."""
 
 _HEAD_BYTES = 1 << 16
 _MAX_STEPS = 100_000  # segments, chunks, tags or boxes of one file
@@ -71,6 +71,7 @@ class _File:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.left = MAX_BYTES
         self.head = read_at(descriptor, _HEAD_BYTES, 0)
         self.size = len(self.head) if len(self.head) < _HEAD_BYTES else os.fstat(descriptor).st_size
 
@@ -82,12 +83,17 @@ class _File:
 
     def read(self, start: int, size: int) -> bytes:
         """Return exactly ``size`` bytes."""
-        if size > MAX_BYTES:
-            raise DamagedFileError(f"has metadata of more than {MAX_BYTES >> 20} MiB")
+        self.spend(size)
         data = self.peek(start, size)
         if len(data) < size:
             raise DamagedFileError("ends early")
         return data
+
+    def spend(self, size: int) -> None:
+        """Count bytes that were read or unpacked."""
+        self.left -= size
+        if self.left < 0:
+            raise DamagedFileError(f"has metadata of more than {MAX_BYTES >> 20} MiB")
 
 
 def _walker(head: bytes) -> Callable[[_File, Metadata], None] | None:
@@ -154,10 +160,7 @@ def _app1(data: bytes, found: Metadata, extended: dict[bytes, list[tuple[int, by
     elif data.startswith(_XMP_EXTENDED):
         body = data[len(_XMP_EXTENDED) :]
         offset = int.from_bytes(body[36:40], "big")
-        parts = extended.setdefault(body[:32], [])
-        if sum(len(part) for _, part in parts) > MAX_BYTES:
-            raise DamagedFileError(f"has metadata of more than {MAX_BYTES >> 20} MiB")
-        parts.append((offset, body[_EXTENDED_HEADER:]))
+        extended.setdefault(body[:32], []).append((offset, body[_EXTENDED_HEADER:]))
     elif data.startswith(_EXIF):
         _exif(data[len(_EXIF) :], found)
 
@@ -190,14 +193,14 @@ def _png(file: _File, found: Metadata) -> None:
         if kind == b"IEND":
             return
         if kind in (b"iTXt", b"zTXt", b"tEXt"):
-            _png_text(kind, file.read(at + 8, size), found)
+            _png_text(kind, file.read(at + 8, size), file, found)
         elif kind == b"eXIf":
             _exif(file.read(at + 8, size), found)
         at += size + 12
     raise DamagedFileError("has too many PNG chunks")
 
 
-def _png_text(kind: bytes, data: bytes, found: Metadata) -> None:
+def _png_text(kind: bytes, data: bytes, file: _File, found: Metadata) -> None:
     keyword, _, rest = data.partition(b"\0")
     if keyword not in (b"XML:com.adobe.xmp", b"Raw profile type iptc", b"Raw profile type xmp"):
         return
@@ -208,7 +211,7 @@ def _png_text(kind: bytes, data: bytes, found: Metadata) -> None:
         compressed = rest[:1] == b"\1"
         rest = rest[2:].split(b"\0", 2)[-1]
     if compressed:
-        rest = _inflate(rest)
+        rest = _inflate(rest, file)
     if keyword == b"XML:com.adobe.xmp":
         found.xmp.append(rest)
         return
@@ -219,14 +222,12 @@ def _png_text(kind: bytes, data: bytes, found: Metadata) -> None:
         found.iptc += _photoshop_iptc(profile) if profile.startswith(b"8BIM") else [profile]
 
 
-def _inflate(data: bytes) -> bytes:
+def _inflate(data: bytes, file: _File) -> bytes:
     try:
-        stream = zlib.decompressobj()
-        text = stream.decompress(data, MAX_BYTES)
+        text = zlib.decompressobj().decompress(data, file.left + 1)
     except zlib.error:
         raise DamagedFileError("has damaged compressed text") from None
-    if stream.unconsumed_tail:
-        raise DamagedFileError(f"has metadata of more than {MAX_BYTES >> 20} MiB")
+    file.spend(len(text))
     return text
 
 
@@ -263,7 +264,7 @@ class _Block(_File):
     """Bytes in memory, with the methods of a file."""
 
     def __init__(self, data: bytes) -> None:
-        self.head, self.size = data, len(data)
+        self.head, self.size, self.left = data, len(data), MAX_BYTES
 
     def peek(self, start: int, size: int) -> bytes:
         return self.head[start : start + size]
@@ -364,8 +365,6 @@ def _meta(file: _File, at: int, end: int, found: Metadata) -> None:
     for item, method, extents in _locations(file.read(*parts[b"iloc"])):
         if item in wanted and method in (0, 1):
             base = idat if method == 1 else 0
-            if sum(size for _, size in extents) > MAX_BYTES:
-                raise DamagedFileError(f"has metadata of more than {MAX_BYTES >> 20} MiB")
             found.xmp.append(b"".join(file.read(base + start, size) for start, size in extents))
 
 

@@ -45,6 +45,7 @@ class DarktableCatalog(CatalogCollection):
     format = "darktable"
     program = "darktable"
     tables = _TABLES
+    folders = (("film_rolls", "folder"),)
 
     def __init__(self, path: Path, options: OpenOptions | None = None) -> None:
         super().__init__(path, options)

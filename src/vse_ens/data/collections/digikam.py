@@ -31,6 +31,7 @@ class DigikamCatalog(CatalogCollection):
     format = "digikam"
     program = "digiKam"
     tables = _TABLES
+    folders = (("AlbumRoots", "identifier"), ("AlbumRoots", "specificPath"), ("Albums", "relativePath"))
 
     def find_root(self) -> str:
         """Return the folder that contains all collections."""

@@ -307,7 +307,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
                 given = _decoded(record["root"]) if "root" in record else None
             except (ValueError, TypeError):
                 raise _damaged(path, number) from None
-            root = _root(given)
+            root = given if given is not None and not given.exists() else _root(given)  # `undo` says that it is gone
         elif kind is not None:
             noted[kind].add(str(record[kind]))
         elif "suggested" not in record:

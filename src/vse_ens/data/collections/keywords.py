@@ -7,7 +7,8 @@ with its hierarchy: a flat keyword that is part of a hierarchical keyword of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vse_ens.data.collections import xmp
@@ -99,8 +100,9 @@ def from_metadata(found: Metadata) -> FileKeywords:
         except DamagedFileError as error:
             fault = str(error)
     flat = parsed.get(xmp.SUBJECT, [])
+    whole = sorted(flat)
     for record in found.iptc:
-        flat += [keyword for keyword in read_iptc(record) if not _is_cut(keyword, flat)]
+        flat += [keyword for keyword in read_iptc(record) if not _is_cut(keyword, whole)]
     for value in found.xp_keywords:
         flat += value.decode("utf-16-le", "replace").rstrip("\0").split(";")
     return FileKeywords(_distinct(flat), _paths(parsed, flat), fault)
@@ -122,10 +124,12 @@ def _paths(parsed: xmp.Keywords, flat: list[str]) -> list[str]:
     return _distinct("|".join(part for part in (one.strip() for one in path.split("|")) if part) for path in paths)
 
 
-def _is_cut(keyword: str, complete: Iterable[str]) -> bool:
-    """Return whether an IPTC keyword is the beginning of a longer one that XMP has in full."""
-    size = len(keyword.encode("utf-8", "replace"))
-    return size > _KEYWORD_BYTES - 4 and any(one != keyword and one.startswith(keyword) for one in complete)
+def _is_cut(keyword: str, whole: Sequence[str]) -> bool:
+    """Return whether an IPTC keyword is the beginning of a longer one of sorted XMP, which has it in full."""
+    if len(keyword.encode("utf-8", "replace")) <= _KEYWORD_BYTES - 4:
+        return False
+    after = bisect_right(whole, keyword)
+    return after < len(whole) and whole[after].startswith(keyword)
 
 
 def _distinct(keywords: Iterable[str]) -> list[str]:

@@ -26,6 +26,7 @@ class LightroomCatalog(CatalogCollection):
     format = "lightroom"
     program = "Lightroom"
     tables = (*_TABLES, "AgLibraryKeyword", "AgLibraryKeywordImage")
+    folders = (("AgLibraryRootFolder", "absolutePath"), ("AgLibraryFolder", "pathFromRoot"))
 
     def find_root(self) -> str:
         """Return the folder that contains all folders of the catalog."""

@@ -48,7 +48,7 @@ _ITEM, _VALUE, _DESCRIPTION, _ROOT = (f"{RDF} {name}" for name in ("li", "value"
 
 _START_TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MAX_KEYWORDS = 100_000
+_MAX_KEYWORDS, _MAX_DEPTH, _MAX_TAG = 100_000, 1_000, 256 << 10
 
 Keywords = dict[Property, list[str]]
 
@@ -96,15 +96,23 @@ class _Parser:
 
     def parse(self, packet: bytes) -> None:
         try:
-            self.parser.Parse(packet, True)
-        except expat.ExpatError as error:
-            raise DamagedFileError(f"has XMP that is not well-formed XML ({error})") from None
+            for start in range(0, len(packet), _MAX_TAG):
+                self.parser.Parse(packet[start : start + _MAX_TAG], False)
+                if start - self.parser.CurrentByteIndex > _MAX_TAG:
+                    raise DamagedFileError(f"has XMP with a tag of more than {_MAX_TAG >> 10:,} KiB")
+            self.parser.Parse(b"", True)
+        except DamagedFileError:
+            raise
+        except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: the name of an encoding
+            raise DamagedFileError(f"has XMP that is not well-formed XML ({str(error)[:100]})") from None
 
     def _refuse(self, *_: object) -> None:
         raise DamagedFileError("has XMP with a document type declaration, which is refused")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise DamagedFileError(f"has XMP with more than {_MAX_DEPTH:,} elements in each other")
         if self._property is not None:
             if name in (_ITEM, _VALUE):
                 self._text, self._listed = [], True

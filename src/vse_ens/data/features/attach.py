@@ -92,7 +92,7 @@ def feature_table(features: Any) -> FeatureTable | None:
     named = named_rows(features)
     if named is None or isinstance(named, FeatureTable):
         return named
-    ids, names, rows = named
+    ids, rows, names = named
     images = Vocabulary.from_ids(ids, "image")
     if len(images) < len(ids):
         repeated = next(one for one, following in zip(sorted(ids), sorted(ids)[1:], strict=False) if one == following)
@@ -100,8 +100,8 @@ def feature_table(features: Any) -> FeatureTable | None:
     return FeatureTable(images, plain_features(rows)[np.argsort(images.numbers(ids), kind="stable")], names)
 
 
-def named_rows(features: Any) -> FeatureTable | tuple[list[str], list[str] | None, Any] | None:
-    """Return the ids of images, the names of columns and the rows of features, as given; None if they have no ids."""
+def named_rows(features: Any) -> tuple[Any, Any, Sequence[str] | None] | None:
+    """Return ids of images, as given, rows of features and names of columns; None if they have no ids."""
     from vse_ens.data.features.read import read_features
 
     if isinstance(features, FeatureTable):
@@ -109,7 +109,7 @@ def named_rows(features: Any) -> FeatureTable | tuple[list[str], list[str] | Non
     if isinstance(features, str | Path):
         return read_features(features)
     if isinstance(features, Mapping):
-        return list(features), None, _stacked(list(features.values()))
+        return list(features), _stacked(list(features.values())), None
     if isinstance(features, list | tuple | np.ndarray) or hasattr(features, "tocsr"):
         return None
     return _from_frame(features)
@@ -167,8 +167,8 @@ def _stacked(rows: Sequence[Any]) -> Any:
     return np.stack([np.asarray(row) for row in rows])
 
 
-def _from_frame(frame: Any) -> tuple[list[str], list[str], Any]:
-    """Return image ids, column names and numbers of a data frame: columns of numbers, or one of lists."""
+def _from_frame(frame: Any) -> tuple[list[str], Any, list[str] | None]:
+    """Return image ids, numbers and column names of a data frame: columns of numbers, or one of lists."""
     import narwhals.stable.v2 as nw
 
     from vse_ens.data.io.columns import choose_columns
@@ -188,11 +188,11 @@ def _from_frame(frame: Any) -> tuple[list[str], list[str], Any]:
     others = [n for n in range(len(names)) if n != image]
     columns = [table.column(n).to_numpy() for n in others]
     if len(others) == 1 and hasattr(table.column(others[0]).type, "value_type"):
-        return ids, [], _stacked(list(columns[0]))
+        return ids, _stacked(list(columns[0])), None
     wrong = next((names[n] for n, one in zip(others, columns, strict=True) if one.dtype.kind not in "fiub"), None)
     if wrong is not None:
         raise DataError(f"column {wrong!r} of the features does not hold numbers; drop it or convert it")
-    return ids, [names[n] for n in others], np.stack(columns, axis=1)
+    return ids, np.stack(columns, axis=1), [names[n] for n in others]
 
 
 def _spread(indptr: NDArray[np.int64], at: NDArray[np.int64], rows: int) -> NDArray[np.int64]:

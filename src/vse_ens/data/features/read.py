@@ -252,19 +252,13 @@ def _sparse(rows: _Rows, values: Values, features: IdIndex) -> FeatureTable:
     matrix = csr_array((found.release(), entries), shape=(len(vocabulary), len(names)))
     matrix.sum_duplicates()  # older versions of SciPy keep them
     if matrix.nnz < len(entries[0]):
-        image, column = _first_repeated(*entries)
+        keys = np.sort(entries[0] * len(names) + entries[1])
+        image, column = divmod(int(keys[np.argmax(keys[1:] == keys[:-1])]), len(names))
         raise DataError(
             f"{rows.file.name} has more than one value for feature {names.id(column)!r} of image "
             f"{vocabulary.id(image)!r}; keep one of them"
         )
     return FeatureTable(vocabulary, matrix, list(names))
-
-
-def _first_repeated(images: NDArray[np.int64], features: NDArray[np.int64]) -> tuple[int, int]:
-    order = np.lexsort((features, images))
-    same = (np.diff(images[order]) == 0) & (np.diff(features[order]) == 0)
-    one = order[int(np.argmax(same))]
-    return int(images[one]), int(features[one])
 
 
 # --- types --------------------------------------------------------------------------------------------------------

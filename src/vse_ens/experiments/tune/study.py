@@ -158,7 +158,8 @@ class StudyFile:
             settings = trial.system_attrs.get("fixed_params") or trial.params
             # A process that is killed while it asks leaves a part of the settings. The next trial asks with the same
             # random numbers, and gets all of them.
-            if settings.keys() == self._space.keys():
+            waiting = [one.system_attrs.get("fixed_params") for one in self._trials(TrialState.WAITING)]
+            if settings.keys() == self._space.keys() and settings not in waiting:  # a kill between the two steps
                 self._study.enqueue_trial(settings, user_attrs={"default": trial.user_attrs.get("default", False)})
             self._study.tell(number, state=TrialState.FAIL)
 
@@ -216,7 +217,8 @@ def _check_file(path: Path) -> None:
         raise DataError(f"the study {path} is a folder; give a file such as tuned.sqlite")
     if not path.exists() or not path.stat().st_size:
         return
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+    # Not read-only: SQLite takes back what a killed process left half written.
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and "studies" not in tables:
         raise DataError(f"{path} is a database of another program, not a study; choose another file")

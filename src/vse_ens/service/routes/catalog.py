@@ -12,6 +12,7 @@ from vse_ens import __version__
 from vse_ens.curate.audit import audit as audits
 from vse_ens.curate.label_completion import complete_id
 from vse_ens.service import schemas
+from vse_ens.service.errors import ApiError
 from vse_ens.service.jobs import InProgress
 from vse_ens.service.keys import Key
 from vse_ens.service.learning import confidence_state
@@ -71,6 +72,23 @@ async def model(service: Service, served: ServedModel, key: Key | None) -> schem
             "body_bytes": settings.limits.body_bytes,
         },
     )
+
+
+@operations.post("/api/completeness")
+async def completeness(
+    service: Service, served: ServedModel, request: schemas.CompletenessRequest
+) -> schemas.ConfidenceState:
+    """Set how complete the labels are, which all confidences rest on, until the service ends.
+
+    The model directory stays as it is; `vse calibrate` changes it.
+    """
+    if served.annotator.calibration_ is not None:
+        service.models.completeness = request.completeness
+        await service.compute.run(served.assume, request.completeness, service.feedback)
+    state = confidence_state(served, service.new_verdicts)
+    if state is None:
+        raise ApiError(422, "this model has no confidences; train it with validation")
+    return state
 
 
 @operations.get("/api/labels")

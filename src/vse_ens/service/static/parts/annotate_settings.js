@@ -1,12 +1,17 @@
-/** How "next" works: the order of images, and whether the page advances by itself. */
+/** How "next" works, and what percentages assume: the order of images, when to advance, how complete labels are. */
 
+import { postChange } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
-import { count } from "../core/format.js";
+import { count, percent } from "../core/format.js";
 import { imageOrder, queueProgress, setImageOrder } from "../core/images.js";
+import { modelCard } from "../core/model.js";
 import { storedAdvance } from "../core/storage.js";
+import { orToast } from "./toast.js";
 
 /** Below this confidence, a suggestion does not keep an image open. */
 const LIKELY = 0.1;
+/** Shares of right labels to choose from. */
+const SHARES = [0.3, 0.5, 0.7, 0.9];
 
 const ORDERS = { gain: "Next: most to gain", verdicts: "Next: to calibrate", random: "Next: random" };
 const ADVANCES = {
@@ -20,12 +25,16 @@ export function annotateSettings() {
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Images with a verdict" });
   const text = h("span", { class: "queue-count" });
   const progress = h("div", { class: "queue-progress", hidden: true }, bar, text);
+  const assumed = h("label", { title: "The percentages beside suggestions rest on this" });
+  fill(assumed, "Labels complete to ", choice("", [["", "…, estimated"]], "", () => undefined)); // keeps the place
+  modelCard().then((card) => completeness(assumed, card), () => undefined);
   const element = h(
     "div",
     { class: "annotate-settings" },
     progress,
-    choice("Order of images", ORDERS, imageOrder(), setImageOrder),
-    choice("When to advance", ADVANCES, storedAdvance.get(), storedAdvance.set),
+    assumed,
+    choice("Order of images", Object.entries(ORDERS), imageOrder(), setImageOrder),
+    choice("When to advance", Object.entries(ADVANCES), storedAdvance.get(), storedAdvance.set),
   );
   return {
     element,
@@ -53,7 +62,27 @@ export function shouldAdvance(left) {
 }
 
 /**
- * @param {string} name @param {Record<string, string>} options @param {string} value
+ * Choose the share of right labels that are recorded.
+ * @param {HTMLElement} host
+ * @param {import("../core/model.js").ModelCard} card
+ */
+function completeness(host, { confidence, read_only: readOnly }) {
+  host.hidden = !confidence || Boolean(readOnly);
+  if (!confidence) return;
+  const { completeness: share, given } = confidence;
+  const now = given ? String(share) : "";
+  const shares = [...new Set([...SHARES, ...(given ? [share] : [])])].sort((one, other) => one - other);
+  const options = [["", given ? "estimated" : `${percent(share)}, estimated`], ...shares.map((one) => [String(one), percent(one)])];
+  const change = (/** @type {string} */ value) =>
+    orToast(async () => {
+      await postChange("completeness", { completeness: value ? Number(value) : null });
+      location.reload();
+    });
+  fill(host, "Labels complete to ", choice("How complete the labels are", options, now, change));
+}
+
+/**
+ * @param {string} name @param {Iterable<string[]>} options @param {string} value
  * @param {(value: string) => void} change
  */
 function choice(name, options, value, change) {
@@ -61,7 +90,7 @@ function choice(name, options, value, change) {
     h(
       "select",
       { "aria-label": name, onchange: () => change(select.value) },
-      ...Object.entries(options).map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
+      ...[...options].map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
     )
   );
   return select;

@@ -1,0 +1,1 @@
+"""Attacks on vse-ens, one function each, which say how many were tried and which did not hold."""
