@@ -63,6 +63,7 @@ _FEWEST_FITTED = 1_000
 # Lambda, relative to the mean eigenvalue.
 _LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _FIRST_LAMBDA = 0.3
+_NO_VARIANCE = 1e-6
 # Factors of logits and of neighbors, relative to the map.
 _SHARES = (0.0, 0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 
@@ -166,7 +167,9 @@ class Ridge:
             products -= count * np.outer(self.label_means, self.mean)
             self.products = products @ self.vectors  # labels x eigenvectors
         self.values = np.maximum(values, 0.0)
-        self.unit = float(self.values.sum()) / max(1, min(count - 1, columns))
+        # Rows have length 1, so that a variance below this is rounding: all images have the same features.
+        total = max(float(self.values.sum()), _NO_VARIANCE * count)
+        self.unit = total / max(1, min(count - 1, columns))
 
     def rotated(self, images: NDArray[np.int64], last: int = 0) -> Floats:
         """Return P, the centered features of images in the basis of eigenvectors, or of the ``last`` ones."""
