@@ -202,7 +202,7 @@ def test_only_one_source_of_features_is_taken(vse: Vse, folder: Path, tmp_path: 
 
 
 def test_features_that_are_all_the_same_change_nothing(vse: Vse, folder: Path, tmp_path: Path) -> None:
-    # So are those of --nearby if the photos with keywords are in one folder and have no times.
+    # As with --nearby, if the photos with keywords are in one folder and have no times.
     same = [("image", "x", "y"), *((f"img {number:02}", 1, 0) for number in range(60)), ("new", 0, 1)]
     features = write(tmp_path / "same.csv", same)
     arguments = (folder / "pairs.csv", "--out", tmp_path / "model", *SETTINGS)
