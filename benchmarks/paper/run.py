@@ -316,7 +316,7 @@ class _Experiments:
                     yield Job(data_set.cut, "cut", model, config, self.effort.limits)
 
     def _cost(self) -> Any:
-        key = {"grid": self.document["grid"], "engine": engine_digest()}
+        key = {"grid": self.document["grid"], "engine": engine_digest(), "clock": "CPU time"}
         stored = self.cache.get("cost", key)
         if stored is None and self.effort.stored_only:
             self.document["missing"]["cost of a step"] = "1 of 1"
