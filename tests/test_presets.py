@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,31 @@ def test_a_missing_preset_file_is_named(tmp_path: Path) -> None:
         configure(str(tmp_path / "none.toml"))
     with pytest.raises(ConfigError, match="preset must be one of"):
         preset(str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "nested", "number", "long"])
+def test_a_hostile_preset_file_is_one_sentence(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "p.toml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text("a = " + {"nested": "[" * 9_000, "number": "9" * 9_000, "long": "'" + "x" * (1 << 20)}[kind])
+    with pytest.raises(
+        ConfigError, match=r"p\.toml (cannot be read: it is not a regular file|is not TOML: )"
+    ) as caught:
+        configure(str(path))
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "line", ["tower = 3", "loss = 3", f"sampler = '{'x' * 9_000}'", f"{'x' * 9_000} = 1", "dimensions = 1e308"]
+)
+def test_an_odd_setting_of_a_preset_file_is_one_sentence(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "p.toml"
+    for text in (f"preset = 'context'\n[settings]\n{line}\n", f"preset = 'context'\n{line}\n"):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=r"p\.toml") as caught:
+            configure(str(path))
+        assert len(str(caught.value)) < 600

@@ -98,7 +98,7 @@ def _learn(split: Split, support: int | None, workers: Workers) -> Raw:
     found = summarize(evaluate(weights_scorer(weights, known), known, split.test))
     return {
         "seconds": seconds,
-        "nbytes": weights.nbytes,
+        "nbytes": sum(array.nbytes for array in weights.arrays().values()),
         "metrics": {metric: found[metric] for metric in _METRICS},
     }
 

@@ -15,6 +15,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from vse_ens.data.collections import LabelEdit, open_collection
+from vse_ens.data.collections.journal import Suggested, note_suggested
+from vse_ens.data.collections.review import collect
+from vse_ens.data.collections.write import writable, write_labels
+
 HERE = Path(__file__).parent
 VSE = Path(sys.executable).with_name("vse")
 # Imports pictures, does what the panel's buttons do, and writes what the panel says and which tags images have.
@@ -103,17 +108,19 @@ def server(pictures: Path) -> Iterator[str]:
             process.terminate()
 
 
-def answers(folder: Path, pictures: Path, **preferences: str) -> list[str]:
-    """Start darktable with the panel and DRIVER; return the lines that it reports."""
+def answers(
+    folder: Path, pictures: Path, script: str = DRIVER, sidecars: str = "never", **preferences: str
+) -> list[str]:
+    """Start darktable with the panel and a script; return the lines that it reports."""
     need("darktable", "xvfb-run", "dbus-run-session", "curl")
     lua = folder / "config" / "lua"
     shutil.copytree(HERE / "vse_ens", lua / "vse_ens")
     report = folder / "report"
-    driver = DRIVER.replace("PICTURES", str(pictures)).replace("REPORT", str(report))
+    driver = script.replace("PICTURES", str(pictures)).replace("REPORT", str(report))
     (folder / "config" / "luarc").write_text(driver)
     settings = {"root": str(pictures), "top": "3", **preferences}
     lines = [f"lua/vse_ens/{name}={value}" for name, value in settings.items()]
-    lines += ["lua/_scripts_install/dont_show=TRUE", "write_sidecar_files=never"]
+    lines += ["lua/_scripts_install/dont_show=TRUE", f"write_sidecar_files={sidecars}"]
     (folder / "config" / "darktablerc").write_text("\n".join(lines) + "\n")
     command = ["dbus-run-session", "xvfb-run", "-a", "-s", "-screen 0 1280x1024x24", "darktable", "--disable-opencl"]
     command += ["--configdir", str(folder / "config"), "--cachedir", str(folder / "cache"), "--library", ":memory:"]
@@ -151,3 +158,58 @@ def test_chosen_suggestions_become_tags_in_darktable(
     assert lines[-5:-2] == ["1 tags added to 2 images", "1 place|beach", "2 place|beach"]
     assert lines[-2] == f"select images below {pictures}/other (preferences, lua options)"
     assert lines[-1].startswith("unknown image 'new.jpg'")
+
+
+# Reviews the suggestions of a.jpg: dog is right, sea belongs below nature, car is wrong; those of b.jpg stay.
+REVIEW = """
+local dt = require "darktable"
+dt.control.dispatch(function()
+  local ok, message = pcall(function()
+    dt.database.import("PICTURES/b.jpg")
+    local image = dt.database.import("PICTURES/a.jpg")
+    local names = {}
+    for _, tag in ipairs(dt.tags.get_tags(image)) do
+      names[#names + 1] = tag.name
+      if tag.name:sub(1, 10) == "suggested|" then dt.tags.detach(tag, image) end
+    end
+    dt.tags.attach(dt.tags.create("dog"), image)
+    dt.tags.attach(dt.tags.create("nature|sea"), image)
+    table.sort(names)
+    local file = io.open("REPORT.part", "w")
+    file:write(table.concat(names, "\\n") .. "\\n")
+    file:close()
+    os.rename("REPORT.part", "REPORT")
+  end)
+  if not ok then
+    local file = io.open("REPORT", "w")
+    file:write("error: " .. tostring(message))
+    file:close()
+  end
+end)
+"""
+
+
+@pytest.mark.slow
+def test_a_review_in_darktable_becomes_feedback(tmp_path: Path) -> None:
+    folder, journal = tmp_path / "pictures", tmp_path / "journal.jsonl"
+    folder.mkdir()
+    for name in ("a.jpg", "b.jpg"):
+        Image.new("RGB", (64, 48)).save(folder / name)
+    suggested: dict[str, dict[str, float | None]] = {name: {"dog": 0.5} for name in ("a.jpg", "b.jpg")}
+    suggested["a.jpg"] |= {"sea": 0.4, "car": 0.3}
+    collection = writable(open_collection(folder, "photos"))
+    edits = {image: LabelEdit(tuple(labels)) for image, labels in suggested.items()}
+    write_labels(collection, edits, journal, prefix="suggested|")
+    note_suggested(journal, Suggested(folder, "photos", "suggested|", "abc", suggested))
+    lines = answers(tmp_path, folder, REVIEW, "on import")
+    assert [line for line in lines if line.startswith("suggested")] == [
+        f"suggested|{one}" for one in ("car", "dog", "sea")
+    ]
+    found = collect(journal)
+    assert {(one.image, one.label, one.verdict) for one in found.verdicts} == {
+        ("a.jpg", "dog", "accept"),
+        ("a.jpg", "sea", "accept"),
+        ("a.jpg", "car", "reject"),
+        ("b.jpg", "dog", "accept"),
+    }
+    assert found.counts == {"moved": 2, "deleted": 1, "kept": 1}

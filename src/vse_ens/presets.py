@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,16 +12,20 @@ from typing import Any, NamedTuple
 
 from vse_ens.config import Config
 from vse_ens.errors import ConfigError
+from vse_ens.system import open_regular
+
+_MAX_BYTES, _MAX_REASON = 1 << 14, 300
 
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     """Read a TOML file; ``what`` it is, for messages."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        with os.fdopen(open_regular(path), "rb") as file:
+            return tomllib.loads(file.read(_MAX_BYTES).decode())
     except OSError as error:
         raise ConfigError(f"the {what} {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the {what} {path} is not TOML: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"the {what} {path} is not TOML: {str(error)[:_MAX_REASON]}") from error
 
 
 _FILE = read_toml(Path(__file__).with_name("presets.toml"), "presets")
@@ -79,13 +84,13 @@ def read_preset_file(path: str | Path) -> PresetFile:
     if unknown or not isinstance(base, str) or base not in PRESETS or not isinstance(settings, dict):
         fault = f"it has {unknown[0]!r}" if unknown else f"its preset is {base!r}"
         raise ConfigError(
-            f"{path} is not a preset file ({fault}); it needs preset, one of {', '.join(PRESETS)}, "
+            f"{path} is not a preset file ({fault[:_MAX_REASON]}); it needs preset, one of {', '.join(PRESETS)}, "
             "and a table [settings]"
         )
     try:
         _configure(base, settings)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {str(error)[:_MAX_REASON]}") from error
     return PresetFile(base, settings)
 
 
@@ -124,7 +129,7 @@ def _configure(name: str, chosen: Mapping[str, Any]) -> Config:
     if chosen.get("validate") is False:
         chosen = {"label_weights": False, "neighbors": False, "refit": False, **chosen}
     if not name.startswith("paper-"):
-        wanted = _steps(chosen.get("tower", base.tower), chosen.get("loss", base.loss))
+        wanted = _steps(str(chosen.get("tower", base.tower)), str(chosen.get("loss", base.loss)))
         if wanted != _steps(base.tower, base.loss):
             chosen = {**wanted, **chosen}
     return base.override(**chosen)

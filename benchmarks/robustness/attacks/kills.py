@@ -17,6 +17,8 @@ from typing import Any
 from tests.support.service_in_subprocess import Process
 
 from benchmarks.robustness.attacks.attack import Attack, Child, Outcome, command, killed_at
+from benchmarks.service.history import Sizes
+from benchmarks.service.history import measure as measure_history
 from vse_ens.annotator import Annotator
 from vse_ens.data.feedback.verdicts import Feedback
 from vse_ens.data.rules.store import RulesFile
@@ -108,7 +110,7 @@ def at_every_access(
 ) -> Outcome:
     """Kill ``work`` before each of its first ``times`` accesses to files, then let it run.
 
-    ``state`` returns what the files say. After a kill it is that of the start or that of the end, and after the next
+    ``state`` returns what the files say. After a kill it equals the start or the end, and after the next
     run that of the end.
     """
     outcome = Outcome()
@@ -247,7 +249,7 @@ def _rules(found: RulesFile) -> int:
 
 
 def tuning(times: int) -> Outcome:
-    """Kill ``vse tune`` at random moments until it ends: the settings found are those of a search left alone."""
+    """Kill ``vse tune`` at random moments until it ends: the settings found are the same as in a search left alone."""
     outcome, chance, searches = Outcome(), random.Random(1), 0
     with tempfile.TemporaryDirectory() as name:
         pairs = _write_pairs(Path(name))
@@ -329,6 +331,15 @@ def learning(times: int) -> Outcome:
     return outcome
 
 
+def history(times: int) -> Outcome:
+    """Kill processes that write feedback, rules and collections at once, for so many seconds; also fill their disk."""
+    raw = measure_history(Sizes(seconds=times, round_seconds=min(10.0, times)))
+    counts = raw["counts"].values()
+    acknowledged = sum(found["operations acknowledged"] for found in counts)
+    seen = f"{acknowledged:,} acknowledged operations of {', '.join(raw['counts'])}: each there once"
+    return Outcome(sum(found["kills"] for found in counts), raw["faults"], seen)
+
+
 _EACH = "killed before every access to a file"
 KILLS = {
     "kills of training": Attack(
@@ -338,5 +349,6 @@ KILLS = {
     "kills of feedback": Attack(f"`vse feedback --out` {_EACH}", feedback_export, 60, 3),
     "kills of feedback apply": Attack(f"`vse feedback apply` {_EACH}", feedback_apply, 200, 3),
     "kills of rules": Attack(f"`vse rules apply` {_EACH}", rules, 60, 3),
+    "kills of writers": Attack("processes that write at once, killed at random while the disk fills", history, 40, 2),
     "kills of learning": Attack("`vse serve --learn-after 1` killed during updates", learning, 20, 1),
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.support.photos import MAKERS, RDF, iptc, jpeg, packet, photoshop, segment, tiff
 
+from benchmarks.robustness import fuzz
 from benchmarks.robustness.attacks.attack import Attack, Case, Outcome, all_limited
 from vse_ens.data.collections import LabelEdit, OpenOptions
 from vse_ens.data.collections.containers import DamagedFileError
@@ -229,7 +230,23 @@ def containers(times: int) -> Outcome:
     return all_limited(itertools.islice(cases, times), ram=2 << 30)
 
 
+def damaged(times: int) -> Outcome:
+    """Read ``times`` damaged copies of a file of every kind."""
+    found = fuzz.measure(fuzz.Sizes(times))["measured"]
+    faults = [f"{name}: {one['example']}" for name, one in found.items() for _ in range(one["failures"])]
+    slowest, ram = (max(one[key] for one in found.values()) for key in ("slowest", "ram_bytes"))
+    seen = f"labels or one sentence; at most {slowest:.1f} s and {ram / 1e6:,.0f} MB"
+    return Outcome(times * len(found), faults, seen)
+
+
 METADATA = {
+    "damaged files": Attack(
+        "damaged photographs, sidecars, data sets and catalogs",
+        damaged,
+        400,
+        5,
+        "a line of digits took minutes, an error of 5 kB, a traceback",
+    ),
     "XMP": Attack("XMP: entities, nesting, huge packets, odd encodings, damage; read and changed", xmp, 10_000, 20),
     "metadata": Attack(
         "IPTC and containers: bombs, repeated places, sizes and character sets that lie", containers, 10_000, 12

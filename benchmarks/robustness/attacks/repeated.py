@@ -226,6 +226,21 @@ REPEATED = {
             "test_a_log_of_a_catalog_that_is_a_device_is_not_copied",
         ),
     ),
+    "Ray workers": _attack(
+        "workers, nodes and the driver of a Ray cluster killed in a round and between rounds",
+        "",
+        *(
+            f"run/ray/test_pool.py::{name}"
+            for name in (
+                "test_a_lost_worker_does_not_change_a_byte",
+                "test_other_workers_take_the_tasks_and_shards_of_a_lost_one",
+                "test_workers_lost_between_rounds_do_not_change_the_model",
+                "test_pairs_read_by_workers_give_equal_bytes_when_one_is_lost",
+                "test_a_killed_driver_goes_on_with_another_number_of_workers",
+                "test_a_node_killed_in_a_round_costs_the_round_and_not_a_byte",
+            )
+        ),
+    ),
     "long labels": _attack(
         "labels of a megabyte, tags inside tags, repeated labels",
         "accepted",

@@ -13,12 +13,16 @@ from benchmarks.core.results import Result
 from benchmarks.core.sources import ROOT
 from benchmarks.robustness.attacks.attack import Attack
 from benchmarks.robustness.attacks.catalogs import CATALOGS
+from benchmarks.robustness.attacks.hub import HUB
 from benchmarks.robustness.attacks.kills import KILLS
 from benchmarks.robustness.attacks.metadata import METADATA
+from benchmarks.robustness.attacks.races import RACES
 from benchmarks.robustness.attacks.repeated import REPEATED
+from benchmarks.robustness.attacks.scale import SCALE
+from benchmarks.robustness.attacks.settings import SETTINGS
 
 DOCUMENT = ROOT / "SECURITY.md"
-ALL: dict[str, Attack] = {**KILLS, **METADATA, **CATALOGS, **REPEATED}
+ALL: dict[str, Attack] = {**KILLS, **METADATA, **CATALOGS, **SETTINGS, **RACES, **HUB, **SCALE, **REPEATED}
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,7 @@ class FeatureScores:
         learned, rows = self.learned, self._unit_rows(images, given)
         scores = self._mapped(rows, images if given is None else None, labels)
         if learned.factors.rarity != LABEL_POWER:
-            scales = np.exp((LABEL_POWER - learned.factors.rarity) * log_frequencies(self.known)).astype(np.float32)
-            scores *= scales if labels is None else scales[labels]
+            scores *= self._rarities if labels is None else self._rarities[labels]
         if learned.factors.logits and len(self._regressions):
             found = [one.products(rows, labels) for one in self._regressions]
             folds = np.full(len(scores), -1) if given is not None or images is None else learned.folds[images]
@@ -258,7 +257,7 @@ class FeatureScores:
         factors, is_cold = self.learned.factors, counts == 0
         scores = self.map_scores(images, given, labels)
         decay = np.maximum(counts, 1) ** -factors.decay
-        scores *= np.where(is_cold, factors.cold_map, factors.map * decay).astype(np.float32)[:, None]
+        scores *= self._map_scales(counts)[:, None]
         terms = self.neighbor_terms(images, given)
         scales = np.where(is_cold, factors.cold_neighbors, factors.neighbors * decay).astype(np.float32)
         row = np.repeat(np.arange(len(scores)), np.diff(terms.labels.indptr))
@@ -267,12 +266,34 @@ class FeatureScores:
         scores[is_cold] = scores[is_cold] * gain + shift
         return scores
 
+    def directions(self, images: NDArray[np.integer], counts: NDArray[np.int64]) -> Floats:
+        """Return vectors of images whose products with `label_directions` are nearly their w_i m_i, without logits."""
+        gaps = self._mapped(self._unit_rows(images, None), images, None) - self._means
+        vectors = np.column_stack([self._label_axes.of(gaps), np.ones(len(images), np.float32)])
+        return np.asarray(vectors * (self._map_scales(counts) * self.present[images])[:, None], np.float32)
+
+    @cached_property
+    def label_directions(self) -> Floats:
+        """The vectors of all labels; see `directions`."""
+        vectors: Floats = np.column_stack([self.learned.label_axes.T, self._means]) * self._rarities[:, None]
+        return vectors
+
+    def _map_scales(self, counts: NDArray[np.int64]) -> Floats:
+        factors = self.learned.factors
+        found = np.where(counts == 0, factors.cold_map, factors.map * np.maximum(counts, 1) ** -factors.decay)
+        return found.astype(np.float32)
+
     # --- the index ------------------------------------------------------------------------------------------------
 
     @cached_property
     def label_factors(self) -> Floats:
         """The factor of each label: (share of images with the label)^-0.2."""
         return label_factors(self.known)
+
+    @cached_property
+    def _rarities(self) -> Floats:
+        exponent = LABEL_POWER - self.learned.factors.rarity
+        return np.asarray(np.exp(exponent * log_frequencies(self.known)), np.float32)
 
     @cached_property
     def _map(self) -> _LinearMap:

@@ -35,11 +35,6 @@ class LabelWeights:
         """The number of labels |A|."""
         return len(self.values) if self.is_dense else len(self.indptr) - 1
 
-    @property
-    def nbytes(self) -> int:
-        """The size of the arrays in bytes."""
-        return self.values.nbytes + self.indptr.nbytes + self.indices.nbytes
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
         if self.is_dense:

@@ -315,6 +315,7 @@ def test_a_write_of_nothing_says_why_and_what_to_try(vse: Vse, folder_model: Pat
     assert "confidence  at least 0.3, the default; change it with --min-confidence" in answer.out
     [note] = [line for line in answer.err.splitlines() if "suggestions" in line]
     assert note.startswith("note: of 600 suggestions, none reached that confidence; the best has 0.0")
+    assert "has 0.00," not in note
     assert "assuming that 100% of the right labels are recorded (given)" in note
     assert f"vse calibrate {folder_model} --completeness 0.5" in note
     assert state(photos) == before

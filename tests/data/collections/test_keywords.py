@@ -140,3 +140,26 @@ def test_200_damaged_iptc_records_raise_nothing() -> None:
     for damaged in mutated(content, 200):
         for keyword in read_iptc(damaged):
             keyword.encode()  # valid text
+
+
+@pytest.mark.parametrize(
+    ("lists", "found"),
+    [
+        # What darktable left of sea, place|beach and suggested|dog after the last two were replaced by dog.
+        ((["sea", "dog"], ["sea", "dog"], ["sea", "place/beach", "suggested/dog"]), {"sea", "dog"}),
+        # One suggestion of two was moved.
+        (
+            (["suggested", "cat", "dog"], ["suggested|cat", "dog"], ["suggested/cat", "suggested/dog"]),
+            {"suggested|cat", "dog"},
+        ),
+        # All tags were removed.
+        (([], [], ["sea", "place/beach"]), set()),
+        # An export without hierarchies.
+        ((["sea", "place", "beach"], [], ["sea", "place/beach", "suggested/dog"]), {"sea", "place|beach"}),
+    ],
+)
+def test_tags_that_darktable_no_longer_has_are_not_read(lists: tuple[list[str], ...], found: set[str]) -> None:
+    written = packet(*lists, last_keyword=lists[2])
+    by_darktable = written.replace(b'rdf:about=""', b'rdf:about="" darktable:xmp_version="5" xmlns:darktable="x"')
+    assert set(labels(by_darktable)) == found
+    assert set(labels(written)) >= {tag.replace("/", "|") for tag in lists[2]}

@@ -149,6 +149,36 @@ def immich_tags(folder: Path, sidecar: str) -> list[str]:
     return [str(tag).replace("|", "/") for tag in found.get("HierarchicalSubject", found.get("Keywords", []))]
 
 
+# What Immich does with the tags that this package reads.
+IMMICH = """
+import { exiftool } from "exiftool-vendored";
+const found = {};
+for (const path of process.argv.slice(2)) {
+  const tags = await exiftool.read(path);
+  found[path] = tags.TagsList ?? tags.HierarchicalSubject?.map((tag) => tag.replaceAll("|", "/")) ?? tags.Keywords;
+}
+console.log(JSON.stringify(found));
+await exiftool.end();
+"""
+
+
+@pytest.mark.slow
+def test_the_library_of_immich_reads_new_sidecars_completely(tmp_path: Path) -> None:
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        pytest.skip("npm is not installed")
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "exiftool-vendored@38.3.0"]
+    if subprocess.run(install, cwd=tmp_path, capture_output=True, timeout=300).returncode:
+        pytest.skip("exiftool-vendored cannot be installed")
+    (tmp_path / "read.mjs").write_text(IMMICH)
+    (tmp_path / "flat.jpg").write_bytes(jpeg(packet(["sea", "24/7"])))
+    (tmp_path / "paths.jpg").write_bytes(jpeg(packet(GERMAN, PATHS)))
+    (tmp_path / "bare.jpg").write_bytes(jpeg())
+    sidecars = [write(tmp_path, f"{name}.jpg", "sun", "Orte|Zürich & <Ulm>").name for name in ("flat", "paths", "bare")]
+    found = json.loads(run("node", "read.mjs", *sidecars, folder=tmp_path))
+    new = ["sun", "Orte/Zürich & <Ulm>"]
+    assert list(found.values()) == [["sea", "24/7", *new], [*(path.replace("|", "/") for path in PATHS), *new], new]
+
+
 def test_immich_sees_the_keywords_of_new_sidecars(tmp_path: Path) -> None:
     (tmp_path / "flat.jpg").write_bytes(jpeg(packet(["sea"])))
     (tmp_path / "paths.jpg").write_bytes(jpeg(packet(GERMAN, PATHS)))

@@ -28,8 +28,8 @@ def rankings() -> Rankings:
     data = Annotations.from_pairs((f"i{n}", f"l{(n * m) % 7}") for n in range(30) for m in range(1, 4))
     split = data.leave_one_out()
     (entry,) = parse_entries("popularity")
-    fit = fit_baseline(entry.method, split)  # type: ignore[arg-type]  # it is a baseline
-    return evaluate(fit.scorer, split.train, split.test)
+    scorer, _ = fit_baseline(entry.method, split)  # type: ignore[arg-type]  # it is a baseline
+    return evaluate(scorer, split.train, split.test)
 
 
 def page(folder: Path, rankings: Rankings, *runs: EntryRun, budget: float | None = None) -> Reader:

@@ -24,7 +24,7 @@ from vse_ens.data.collections.files import Folder, read_regular, walk
 from vse_ens.errors import DataError
 from vse_ens.system import user_cache
 
-_VERSION = 3  # of the texts that readers make: raise it when a reader finds more or other labels
+_VERSION = 4  # of the texts that readers make: raise it when a reader finds more or other labels
 _LOCK_SECONDS = 1.0
 _CHUNK = 64  # files per task
 _AHEAD = 4_096  # files that are read ahead of the one that is yielded

@@ -95,10 +95,18 @@ def from_metadata(found: Metadata) -> FileKeywords:
     parsed: xmp.Keywords = {}
     fault = found.fault
     for packet in found.xmp:
+        lists: xmp.Keywords = {}
         try:
-            xmp.read_keywords(packet, parsed)
+            xmp.read_keywords(packet, lists)
         except DamagedFileError as error:
             fault = str(error)
+        if b"darktable:xmp_version" in packet:
+            # It leaves these lists as other programs wrote them; the tags it has now are in the others.
+            now = () if xmp.HIERARCHICAL in lists else lists.get(xmp.SUBJECT, ())
+            for old in (xmp.TAGS_LIST, xmp.LAST_KEYWORD):
+                lists[old] = [tag for tag in lists.get(old, ()) if set(tag.split("/")) <= set(now)]
+        for name, values in lists.items():
+            parsed.setdefault(name, []).extend(values)
     flat = parsed.get(xmp.SUBJECT, [])
     whole = sorted(flat)
     for record in found.iptc:

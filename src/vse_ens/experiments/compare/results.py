@@ -71,12 +71,9 @@ class Comparison:
     @classmethod
     def load(cls, folder: Path) -> Comparison:
         """Compute all metrics from the rankings in a folder, without training."""
-        store = RunStore(folder)
-        info = store.read()
-        return cls(
-            info,
-            [Result(run, summarize(store.load_rankings(run)) if run.rankings else None) for run in info.runs],
-        )
+        info = RunStore(folder).read()
+        loaded = ((run, Rankings.load(folder / run.rankings) if run.rankings else None) for run in info.runs)
+        return cls(info, [Result(run, summarize(rankings) if rankings else None) for run, rankings in loaded])
 
 
 def run_notes(run: EntryRun, budget: float | None) -> list[str]:
@@ -187,10 +184,6 @@ class RunStore:
             number += 1
         rankings.save(self.path / name)
         return name
-
-    def load_rankings(self, run: EntryRun) -> Rankings:
-        """Read the rankings of a run."""
-        return Rankings.load(self.path / run.rankings)
 
     def write(self, info: ComparisonInfo) -> None:
         """Write comparison.json atomically."""

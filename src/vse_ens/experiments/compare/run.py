@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,6 @@ from vse_ens.train.trainer import Trainer
 _FIRST_SECONDS = 0.02
 _TIME_RATIO = 1.3
 Point = tuple[float, float]
-StopReason = Literal["", "budget", "interrupt"]
 
 
 class ProgressListener(Protocol):
@@ -107,26 +105,15 @@ def _fit_and_rank(
     warm_up(entry.method, workers)
     budget = info.budget
     if isinstance(entry.method, Config):
-        fit = train_model(entry.method, split, budget=budget, workers=workers, progress=progress)
-        planned = entry.method.epochs
+        scorer, facts = train_model(entry.method, split, budget=budget, workers=workers, progress=progress)
     else:
-        fit, planned = fit_baseline(entry.method, split), None
-    rankings = evaluate(fit.scorer, split.train, split.test, workers=workers)
+        scorer, facts = fit_baseline(entry.method, split)
+        facts["over_budget"] = budget is not None and facts["seconds"] > budget
+    rankings = evaluate(scorer, split.train, split.test, workers=workers)
     final = float(per_image(rankings, (10,))[CURVE_METRIC].mean())
-    return EntryRun(
-        name=entry.name,
-        kind=entry.kind,
-        settings=entry.settings(),
-        state="done",
-        seconds=fit.seconds,
-        stopped=fit.stopped,
-        over_budget=entry.kind == "baseline" and budget is not None and fit.seconds > budget,
-        epochs=fit.epochs,
-        epochs_planned=planned,
-        draws=fit.draws,
-        curve=[*fit.curve, (fit.seconds, final)],
-        rankings=store.save_rankings(entry.base_name, rankings, info.runs),
-    )
+    facts["curve"] = [*facts.get("curve", ()), (facts["seconds"], final)]
+    stored = store.save_rankings(entry.base_name, rankings, info.runs)
+    return EntryRun(entry.name, entry.kind, entry.settings(), "done", rankings=stored, **facts)
 
 
 def _without_result(entry: Entry, state: State, error: str) -> EntryRun:
@@ -145,21 +132,6 @@ def _describe_split(data: Annotations, split: Split, seed: int) -> dict[str, Any
     }
 
 
-@dataclass(frozen=True)
-class FitResult:
-    """A fitted scorer with its training time."""
-
-    scorer: Scorer
-    seconds: float
-    stopped: StopReason = ""
-    """Why training ended early; empty if it did not."""
-    epochs: float | None = None
-    """Completed epochs; None for a baseline."""
-    draws: int | None = None
-    curve: tuple[Point, ...] = ()
-    """(seconds of training, value of ``CURVE_METRIC``) points before the end."""
-
-
 def warm_up(method: Config | Baseline, workers: int | None) -> None:
     """Fit a tiny data set, so that compiling kernels and importing libraries is not timed later."""
     tiny = Annotations.from_pairs((f"image {n}", f"label {(n + m) % 6}") for n in range(6) for m in range(3))
@@ -172,11 +144,11 @@ def warm_up(method: Config | Baseline, workers: int | None) -> None:
         method.fit(tiny)
 
 
-def fit_baseline(baseline: Baseline, split: Split) -> FitResult:
-    """Fit a baseline in one call, which cannot be stopped early."""
+def fit_baseline(baseline: Baseline, split: Split) -> tuple[Scorer, dict[str, Any]]:
+    """Fit a baseline in one call, which cannot be stopped early; return what ranks, and what an `EntryRun` says."""
     start = time.perf_counter()
     fitted = baseline.fit(split.train)
-    return FitResult(fitted, time.perf_counter() - start)
+    return fitted, {"seconds": time.perf_counter() - start}
 
 
 def train_model(
@@ -186,15 +158,15 @@ def train_model(
     budget: float | None,
     workers: int | None,
     progress: Callable[[Progress], None],
-) -> FitResult:
-    """Train to the end of the schedule, to the first round after ``budget`` seconds, or to Ctrl-C.
+) -> tuple[Scorer, dict[str, Any]]:
+    """Train to the end of the schedule, to the first round after ``budget`` seconds, or to Ctrl-C; as `fit_baseline`.
 
     Between rounds the held-out labels are evaluated for the curve, at times spaced about evenly on a logarithmic scale.
     """
     start = time.perf_counter()
     trainer = Trainer(config, split.train, workers)
     seconds = 0.0
-    stopped: StopReason = ""
+    stopped = ""
     curve = _Curve(lambda: mean_metrics(_scores(trainer, split), *split, workers)[CURVE_METRIC])
     with Interrupt() as interrupt:
         for step in trainer.rounds():
@@ -211,14 +183,15 @@ def train_model(
                 curve.measure_if_due(seconds)
             start = time.perf_counter()
     unfinished_draws = 0 if last.report else EpochReport.of(last.epoch, last.stats, trainer.learning_rate).draws
-    return FitResult(
-        FunctionScorer(split.train.images, split.train.labels, _scores(trainer, split)),
-        seconds,
-        stopped,
-        epochs=last.epoch - 1 + last.rounds_done / last.rounds,
-        draws=sum(report.draws for report in trainer.history) + unfinished_draws,
-        curve=tuple(curve.points),
-    )
+    scorer = FunctionScorer(split.train.images, split.train.labels, _scores(trainer, split))
+    return scorer, {
+        "seconds": seconds,
+        "stopped": stopped,
+        "epochs": last.epoch - 1 + last.rounds_done / last.rounds,
+        "epochs_planned": config.epochs,
+        "draws": sum(report.draws for report in trainer.history) + unfinished_draws,
+        "curve": curve.points,
+    }
 
 
 class _Curve:

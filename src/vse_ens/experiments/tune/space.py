@@ -54,7 +54,7 @@ def read_space(path: str | Path) -> Space:
     try:
         return _parse_space(content)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {str(error)[:300]}") from error
 
 
 def _parse_space(content: Mapping[str, object]) -> Space:
