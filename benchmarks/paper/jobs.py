@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from benchmarks.core.load import OtherProcesses
 from benchmarks.core.sources import commit, digests
+from benchmarks.paper import authors_java
 from benchmarks.paper.data_sets import DataSet
 from benchmarks.paper.equivalence import EquivalenceObserver
 from benchmarks.paper.training import Limits, Stopped, TrainingRun
@@ -85,6 +86,8 @@ class Job:
     def run(self, stopped: Callable[[], bool], on_epoch: Callable[[int], None]) -> Result:
         """Train and measure."""
         split = self.data_set.tuning_split if self.tunes else self.data_set.split(self.config.seed)
+        if self.group == "java":
+            return authors_java.train(self.name, split, self.config.seed, stopped, on_epoch, self.config.epochs)
         run = TrainingRun(self.config, split, self.limits, stopped, on_epoch, stop_at=self.stop_at)
         if self.group == "samplers" and self.config.sampler == "vse-ens" and self.config.seed == 0:
             run.observe = observer = EquivalenceObserver(self.config, split.train)

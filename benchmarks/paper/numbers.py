@@ -50,3 +50,14 @@ def improvement_from_cells(data_set: str, metric: str) -> float:
 def speed_up_from_hours(data_set: str) -> float:
     """Return the hours of WARP divided by those of VSE-ens in table 4."""
     return number(PAPER["table4"]["warp"][data_set]) / number(PAPER["table4"]["vse-ens"][data_set])
+
+
+def implied_candidates(data_set: str, model: str) -> float:
+    """Return |C| in auc@10 = 0.5 + R/2 - R (r - 1) / (|C| - 1), from the printed cells of a row.
+
+    The mean rank r of hits is taken as if they lay evenly in ranks 1 to 5 and in ranks 6 to 10.
+    """
+    cells = {metric: number(text) for metric, text in printed(data_set, model).items()}
+    first, recall = cells["recall@5"], cells["recall@10"]
+    below_first = (first * 3.0 + (recall - first) * 8.0) / recall - 1.0
+    return 1.0 + recall * below_first / (0.5 + recall / 2.0 - cells["auc"])

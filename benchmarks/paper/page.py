@@ -93,20 +93,16 @@ def _provenance(document: Document) -> Iterator[tuple[str, str]]:
     dates = sorted(one["date"] for one in parts)
     loads = [load for one in parts for load in one["load"]]
     others = [one["others"] for one in parts if one["others"] is not None]
-    yield (
-        "parts",
-        f"{len(parts)}, from {dates[0]} to {dates[-1]}, {sum(one['wall_seconds'] for one in parts):,.0f} s in all",
-    )
+    seconds = sum(one["wall_seconds"] for one in parts)
+    yield "parts", f"{len(parts)}, from {dates[0]} to {dates[-1]}, {seconds:,.0f} s in all"
     for name in ("commit", "processor", "python", "numba"):
         counted = Counter(one[name] for one in parts)
         yield name, ", ".join(f"{value} ({number} parts)" for value, number in counted.items())
     yield "load average", f"{min(loads):.1f} to {max(loads):.1f}"
     if others:
         quiet = sum(is_quiet({"provenance": one}) for one in parts)
-        yield (
-            "cores used by other processes",
-            f"{min(others):.2f} to {max(others):.2f}; {quiet} parts had the machine to themselves",
-        )
+        text = f"{min(others):.2f} to {max(others):.2f}; {quiet} parts had the machine to themselves"
+        yield "cores used by other processes", text
 
 
 def _method(document: Document) -> Iterator[Block]:

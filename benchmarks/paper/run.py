@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.core.markdown import page_markdown
+from benchmarks.paper import authors_java
 from benchmarks.paper.accuracy import accuracy, differences
 from benchmarks.paper.cost import Grid, measure_costs
 from benchmarks.paper.data_sets import DataSet, load_data_set
@@ -53,6 +54,8 @@ class Effort:
     """Settings to try for each model on real data; None for the whole grid, 0 for none."""
     shortlist: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     """Settings to try in place of the grid, by model: those that were best in an earlier run over all of it."""
+    java_rounds: int = authors_java.ROUNDS
+    """Rounds of the authors' Java."""
     stand_in_seconds: Mapping[str, float] = field(default_factory=dict)
     """CPU time of one training of a model on a stand-in or a sample, where it differs from ``limits``."""
 
@@ -65,6 +68,7 @@ QUICK = Effort(
     readings=("deviation",),
     seeds=1,
     trials=0,
+    java_rounds=1,
     stand_in_seconds=dict.fromkeys(MODELS, 10.0),
 )
 FULL = Effort(
@@ -140,6 +144,7 @@ class _Experiments:
             "effort": effort.name,
             "seeds": effort.seeds,
             "trials": effort.trials,
+            "java_rounds": effort.java_rounds,
             "shortlist": {model: [dict(one) for one in listed] for model, listed in effort.shortlist.items()},
             "limits": {name: value for name, value in asdict(effort.limits).items() if value != float("inf")},
             "stand_in_seconds": dict(effort.stand_in_seconds),
@@ -164,6 +169,7 @@ class _Experiments:
             ("samplers", lambda data_set: self._samplers(data_set, "vse-ens", "uniform")),
             ("the paper's settings", lambda data_set: self._printed(data_set, "deviation")),
             ("any number of tries", self._uncapped),
+            ("the authors' Java", self._java),
             ("the naive sampler", lambda data_set: self._samplers(data_set, "naive")),
         )
         then: tuple[tuple[str, Plan], ...] = (
@@ -223,6 +229,15 @@ class _Experiments:
             for seed in self._seeds(data_set):
                 for sampler in samplers:
                     yield Job(data_set, "samplers", sampler, sampler_config(sampler, seed), self.effort.limits)
+
+    def _java(self, data_set: DataSet) -> Iterator[Job]:
+        if data_set.name == "iaprtc12" and self._full(data_set):
+            for seed in self._seeds(data_set):
+                for model, (_, rate, decay) in authors_java.SETTINGS.items():
+                    config = paper_config(model, seed).override(
+                        learning_rate=rate, regularization=decay, epochs=self.effort.java_rounds
+                    )
+                    yield Job(data_set, "java", model, config, self.effort.limits)
 
     def _tuning(self, data_set: DataSet, reading: str) -> Iterator[Job]:
         if reading not in self.effort.readings or not self._full(data_set):  # no evidence about the paper's data

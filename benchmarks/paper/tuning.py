@@ -40,7 +40,7 @@ def literal_share(labels: int) -> float:
 def best_candidate(results: Sequence[Mapping[str, Any]], by: str = TUNING_METRIC) -> Mapping[str, Any] | None:
     """Return the candidate with the highest recall@10 on the labels held out of the training part.
 
-    With `BEST` it is that of the best iteration, at which the training is to stop, else that of the last.
+    With `BEST` the recall at the best iteration counts, where the training is to stop, else that at the last.
     """
     return max(results, key=lambda one: float(one[by]), default=None)
 
