@@ -139,6 +139,17 @@ def _method(document: Document) -> Iterator[Block]:
             + (f" (on stand-ins {on_stand_ins})" if on_stand_ins else "")
             + "; the time of all iterations is then projected at the pace of the last."
         )
+    if shortlist := document.get("shortlist"):
+        listed = "; ".join(
+            f"{MODELS[model]}: " + ", ".join(" and ".join(f"{value:g}" for value in one.values()) for one in tried)
+            for model, tried in shortlist.items()
+        )
+        items.append(
+            "Tuning tried a list of settings only, the best of an earlier run over the whole grid: λ of VSE-ens, rate "
+            f"and regularization of the others ({listed})."
+        )
+    if left_out := document.get("left_out"):
+        items.append(f"For lack of time, these parts were left out: {', '.join(left_out)}.")
     yield Bullets(items)
     paths = [f" --{name} {one['path']}" for name, one in document["data_sets"].items() if one["path"]]
     yield Code("vse reproduce" + (" --quick" if document["effort"] == "quick" else "") + "".join(paths))

@@ -87,8 +87,8 @@ def accuracy_blocks(document: Document) -> Iterator[Block]:
         implied = [implied_candidates("iaprtc12", model) for model in MODELS]
         described = document["data_sets"].get("iaprtc12")
         yield Paragraph(
-            "The printed AUC of IAPR-TC12 is very nearly auc@10: if hits lie evenly in ranks 1 to 5 and in ranks 6 to 10, "
-            f"its three rows imply {min(implied):.0f} to {max(implied):.0f} candidates"
+            "The printed AUC of IAPR-TC12 is very nearly auc@10: if hits lie evenly in ranks 1 to 5 and 6 to 10, its "
+            f"three rows imply {min(implied):.0f} to {max(implied):.0f} candidates"
             + (
                 f"; an image has {described['labels'] - described['train'] / described['images']:.0f} on average."
                 if described
