@@ -8,6 +8,7 @@ trainings that diverged or ran out of time, and of fewer seeds than three decide
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -169,7 +170,9 @@ def settled(
     if not deciding:
         evidence = "No settings were tuned, as the paper's were."
     elif len({group.outcome for group in deciding}) > 1:
-        evidence = "It depends on the reading of N(0, 0.01), or on when a training is stopped."
+        counted = Counter(group.outcome for group in deciding)
+        differ = ", ".join(f"{number} × {one}" for one, number in counted.items())
+        evidence = f"It depends on the reading of N(0, 0.01), or on when a training is stopped: {differ}."
     else:
         evidence = deciding[0].evidence
     yield Finding(key, statement, source, outcome, evidence, name, marked)

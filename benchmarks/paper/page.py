@@ -150,6 +150,9 @@ def _method(document: Document) -> Iterator[Block]:
         )
     if left_out := document.get("left_out"):
         items.append(f"For lack of time, these parts were left out: {', '.join(left_out)}.")
+    if missing := document.get("missing"):
+        listed = "; ".join(f"{title}: {number}" for title, number in missing.items())
+        items.append(f"Trainings that are missing ({listed}). What they would decide is left open.")
     yield Bullets(items)
     paths = [f" --{name} {one['path']}" for name, one in document["data_sets"].items() if one["path"]]
     yield Code("vse reproduce" + (" --quick" if document["effort"] == "quick" else "") + "".join(paths))

@@ -105,6 +105,9 @@ def _accuracy_rows(name: str, group: dict[str, Any]) -> Iterator[Sequence[Any]]:
         for metric in (*METRICS, "full"):
             own = {"auc": "auc@10", "full": "auc"}.get(metric, metric)
             mean, low, high = found["accuracy"][own]
+            if any(run["ending"] == "diverged" for run in found["runs"]):
+                cells.append(Cell(None, paper.get(metric)))
+                continue
             best = len(models) > 1 and mean == max(other["accuracy"][own][0] for other in models.values())
             cells.append(Cell(mean, paper.get(metric), (low, high), best))
         yield Cell(_ROWS[model], note=_settings_text(found)), *cells
