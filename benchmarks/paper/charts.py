@@ -87,6 +87,8 @@ def figure_1(document: Document) -> str:
             counts = count(warp["runs"][0]) if warp else []
             lines.append(Series(reading, list(range(1, len(counts) + 1)), counts))
         last = max(len(one.xs) for one in lines)
+        if not last:
+            continue
         level = number(PAPER["figure1"][name]["level"])
         lines.append(Series("the paper's level", [1, last], [level, level]))
         other = " (a sample)" if doubt_about_data(document, name) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -166,13 +167,17 @@ def _cost(config: Config, data: Annotations, start: Mapping[str, NDArray[Any]]) 
         _, state = trainer.state()
         trainer.restore(start, state)
         stats = RoundStats()
+        started = time.thread_time()
         for progress in trainer.rounds():
             stats = progress.stats
+        # CPU time: the clock also runs while other processes have the core.
+        seconds = time.thread_time() - started
         draws = int(stats.counts[DRAWS])
-        step = (stats.seconds - stats.refresh_seconds) / draws
+        refreshes = seconds * stats.refresh_seconds / stats.seconds
+        step = (seconds - refreshes) / draws
         # The rankings are computed before the first draw, then once per period.
         period = refresh_period(config, len(data.labels))
-        refresh = stats.refresh_seconds / (1 + draws // period) / period
+        refresh = refreshes / (1 + draws // period) / period
         results.append(((step + refresh) * 1e9, int(stats.counts[TRIES]) / draws))
     # Other load on the machine can only make a repeat slower.
     nanoseconds, tries = min(results)

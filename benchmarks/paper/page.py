@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.core.markdown import Bullets
 from benchmarks.paper import page_results, page_sampling
-from benchmarks.paper.findings import is_quiet
+from benchmarks.paper.findings import doubt_about_data, is_quiet
 from benchmarks.paper.judge import AGREES, CONTRADICTS, UNDECIDED, Outcome
 from benchmarks.paper.numbers import (
     ITERATIONS,
@@ -56,11 +56,12 @@ def _findings(document: Document) -> Iterator[Block]:
             "that shows how the methods scale, and nothing about accuracy on the real data.",
             "warning",
         )
-    counted = counts(document["verdicts"])
+    counted = counts(document)
     yield Paragraph(
-        f"{sum(counted.values())} statements were tested: "
+        f"{sum(counted.values())} statements were tested on the paper's data or its own numbers: "
         + ", ".join(f"{counted[outcome]} {text}" for outcome, text in _OUTCOMES.items())
-        + ". Each stands once for a data set or model. The settings it was tested with are below it; those of the "
+        + ". Other data decide nothing and are not counted. Each statement stands once for a data set or model. The "
+        "settings it was tested with are below it; those of the "
         "paper's protocol decide, and only if they say the same."
     )
     rows: list[Sequence[Any]] = []
@@ -80,9 +81,14 @@ _OUTCOMES: dict[Outcome, str] = {
 }
 
 
-def counts(verdicts: Sequence[dict[str, Any]]) -> dict[Outcome, int]:
-    """Return the number of statements with each outcome."""
-    return {outcome: sum(one["outcome"] == outcome for one in verdicts) for outcome in _OUTCOMES}
+def counts(document: Document) -> dict[Outcome, int]:
+    """Return the number of statements with each outcome, without those on stand-ins and samples."""
+    outcomes = [
+        one["outcome"]
+        for one in document["verdicts"]
+        if one["data_set"] is None or not doubt_about_data(document, one["data_set"])
+    ]
+    return {outcome: outcomes.count(outcome) for outcome in _OUTCOMES}
 
 
 def _provenance(document: Document) -> Iterator[tuple[str, str]]:
@@ -150,6 +156,9 @@ def _method(document: Document) -> Iterator[Block]:
         )
     if left_out := document.get("left_out"):
         items.append(f"For lack of time, these parts were left out: {', '.join(left_out)}.")
+    if missing := document.get("missing"):
+        listed = "; ".join(f"{title}: {number}" for title, number in missing.items())
+        items.append(f"Trainings that are missing ({listed}). What they would decide is left open.")
     yield Bullets(items)
     paths = [f" --{name} {one['path']}" for name, one in document["data_sets"].items() if one["path"]]
     yield Code("vse reproduce" + (" --quick" if document["effort"] == "quick" else "") + "".join(paths))

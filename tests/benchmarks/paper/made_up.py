@@ -85,6 +85,7 @@ def document(name: str = "iaprtc12", **changes: Any) -> dict[str, Any]:
         "data_sets": {name: {"title": name, "generated": False, "fraction": 1.0, "path": "pairs", **paper}},
         "runs": {name: {"tuned": group, "deviation": search, "samplers": samplers()}},
         "cost": costs(),
+        "parts": {"cost": QUIET},
         "grid": GRID,
         "example": worked_example(),
     }

@@ -396,6 +396,14 @@ def test_other_work_on_the_machine_widens_intervals_of_time() -> None:
         assert outcomes(found, "fewer-iterations") == outcomes(quiet, "fewer-iterations"), "iterations need no clock"
 
 
+@pytest.mark.parametrize("provenance", [{"others": 1.2}, None])
+def test_costs_of_a_step_need_a_quiet_machine(provenance: dict[str, float] | None) -> None:
+    found = document(parts={"cost": provenance})
+    for key in ("cost-in-labels", "cost-ratio", "warp-cost", "linear-in-pairs"):
+        (finding,) = of(found, key)
+        assert (finding.outcome, "other work" in finding.evidence) == (UNDECIDED, True)
+
+
 # --- groups ---
 
 

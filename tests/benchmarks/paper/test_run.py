@@ -136,6 +136,20 @@ def test_a_part_that_is_left_out_is_said(tmp_path: Path) -> None:
     assert "VSE-ens: 0.25" in text
 
 
+def test_stored_parts_can_be_assembled_without_the_rest(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"data_sets": ("openimages",), "workers": 1}
+    reproduce(tmp_path, CountingListener(), effort=TOY, **options)
+    (tmp_path / "parts" / "openimages-deviation-warp-seed0.json").unlink()
+    (tmp_path / "parts" / "cost.json").unlink()
+    listener = CountingListener()
+    document = reproduce(tmp_path, listener, effort=replace(TOY, stored_only=True), **options)
+    assert listener.trainings == []
+    assert document["missing"] == {"other data": "1 of 4", "cost of a step": "1 of 1"}
+    assert not document["complete"]
+    assert set(document["runs"]["openimages"]["deviation"]["models"]) == {"vse-ens", "opt-auc"}
+    assert "other data: 1 of 4" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
 def test_results_of_other_code_are_not_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"effort": TOY, "data_sets": ("openimages",), "workers": 1}
     reproduce(tmp_path, CountingListener(), **options)
