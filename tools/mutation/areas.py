@@ -95,7 +95,11 @@ AREAS = {
     ),
     "journal": Area(
         ("data/collections/journal",),
-        ("tests/data/collections/test_journal.py", "tests/data/collections/test_untrusted.py"),
+        (
+            "tests/data/collections/test_journal.py",
+            "tests/data/collections/test_untrusted.py",
+            "tests/cli/commands/test_write_back.py",
+        ),
     ),
     "write-back": Area(
         ("data/collections/write",),
