@@ -38,6 +38,7 @@ WITHIN_LAYER = {
     ("model", "data"),
     ("presets", "config"),
     ("presets", "errors"),
+    ("presets", "system"),
     ("config", "errors"),
     ("portable", "errors"),
     ("streams", "errors"),

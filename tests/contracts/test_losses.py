@@ -32,7 +32,7 @@ from vse_ens.kernels import losses, samplers
 from vse_ens.kernels.arrays import REJECTED, TRIES
 from vse_ens.kernels.sgd import sgd_kernel
 from vse_ens.kernels.softmax import softmax_kernel
-from vse_ens.kernels.two_phase import LabelGradients, apply_feature_gradients, label_gradients_kernel
+from vse_ens.kernels.two_phase import LabelGradients, apply_feature_gradients, apply_label_gradients
 
 RATE, LABELS, POSITIVE, IMAGE = 0.1, 6, 2, 1
 L2, BIAS_L2 = 0.3, 0.2
@@ -260,8 +260,7 @@ class TestSoftmax(LossContract):
             problem.image_vectors[:] = start[3]
             seed += 100
         selected = np.empty(count + 2, np.int32)
-        apply, no_squares = label_gradients_kernel(adagrad=False), np.empty(0, np.float32)
-        assert apply(problem.tables, no_squares, changes, step, selected, 1, of_labels, cursor)
+        assert apply_label_gradients(problem.tables, changes, step, selected, 1, of_labels, cursor)
         if config.has_features:
             assert apply_feature_gradients(
                 problem.tables.feature_map, problem.features, moves, layout.images, of_features, cursor

@@ -94,7 +94,7 @@ def hub_stand_in() -> Iterator[HubStandIn]:
 def use_hub(monkeypatch: pytest.MonkeyPatch, url: str, cache: str, token: str | None = TOKEN) -> None:
     """Point the client library in this process at the stand-in: it reads the environment when it is imported."""
     from huggingface_hub import constants
-    from huggingface_hub.utils import disable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     disable_progress_bars()
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE"):

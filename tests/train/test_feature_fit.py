@@ -15,7 +15,7 @@ from vse_ens.curate.explain import Explanation
 from vse_ens.data.features import FeatureTable, attach_features
 from vse_ens.data.vocabulary import Vocabulary
 from vse_ens.errors import ConfigError, DataError
-from vse_ens.model import feature_scores
+from vse_ens.model import ann_index, feature_scores
 from vse_ens.model.calibration import BOTH, FEATURES, KIND_SHIFT
 from vse_ens.model.feature_scores import Factors, FeatureMap, FeatureScores, label_factors, unit_rows
 from vse_ens.train import feature_fit
@@ -234,6 +234,22 @@ def test_search_and_grid_agree_with_suggestions(fitted: Annotator) -> None:
     audit = fitted.audit(top=5).missing
     best = max(one.confidence for found in fitted.annotate(list(known.images)) for one in found)
     assert audit[0].confidence == pytest.approx(best, rel=1e-4)
+
+
+def test_an_index_finds_images_by_their_features(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("usearch")
+    monkeypatch.setattr(ann_index, "_MIN_CANDIDATES", 220)
+    monkeypatch.setattr(ann_index, "_CANDIDATES", 22)
+    pairs, features = make_data(images=1_000)
+    pairs = pairs.with_pairs(pairs.image_numbers() % 3 == 0)
+    model = Annotator(epochs=4, dimensions=16).fit(pairs, features=features)
+    shares = []
+    for label in list(pairs.labels):
+        exact = {one.image: one.score for one in model.search([label], top=10)}
+        found = {one.image: one.score for one in model.search([label], top=10, index=tmp_path / "images.index")}
+        shares.append(len(exact.keys() & found.keys()) / 10)
+        assert all(found[image] == pytest.approx(exact[image], rel=1e-4) for image in exact.keys() & found.keys())
+    assert np.mean(shares) > 0.8
 
 
 @pytest.mark.parametrize("image", ["i0016", "i0001", "i0000"])

@@ -73,7 +73,7 @@ def pages(times: int) -> Outcome:
 
 
 def make_model(place: str, labels: int) -> int:
-    """Train and save a model of so many labels, some of them odd; return the number of its pairs."""
+    """Train and save a model of this many labels, some of them odd; return the number of its pairs."""
     images = labels
     rows = [(f"i{number}", f"l{label}") for number in range(images) for label in (number, number // 7, number % 97)]
     rows += [(f"i{number}", "<script>alert(1)</script>" + "x" * 900) for number in range(50)]

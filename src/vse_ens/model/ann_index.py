@@ -2,9 +2,10 @@
 
 The search looks for large sums of s_i(a) / T_i - log total_i over the included labels a. Without label weights this is
 the inner product of (v_i / T_i, 1 / T_i, log total_i) and (sum v_a, sum b_a, -number of labels), and a neighbor graph
-(HNSW, by usearch) finds its largest values by visiting few images. The part of the label weights has too many
-dimensions for this, but few labels make up most of it, so the images of these labels are candidates too. In a query
-for several labels, an image may be known to have some of them, and only the others count for it.
+(HNSW, by usearch) finds its largest values by visiting few images. Of images with features, both vectors have the main
+directions of their predictions as well, and 1 / T_i is 0 if they have no labels. The part of the label weights has too
+many dimensions for this, but few labels make up most of it, so the images of these labels are candidates too. In a
+query for several labels, an image may be known to have some of them, and only the others count for it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _PROPOSING_LABELS = 30
 _MAX_OWNERS = 4
 # All images are scored if the candidates are a larger part of them.
 _MAX_CANDIDATE_SHARE = 0.25
+# What is taken from the score of images with labels to find those without.
+_HANDICAP = 50.0
 _BLOCK = 65_536
 
 
@@ -92,16 +95,19 @@ class ImageIndex:
     def _candidates(self, include: Numbers, count: int, tagged: bool) -> list[Numbers]:
         queries = [include] if len(include) == 1 else [include, *include[:, None]]
         proposed = [self._by_vectors(labels, count) for labels in queries]
+        if self.search.model.features is not None:  # images with the labels would leave no room for those without any
+            proposed += [self._by_vectors(labels, count, _HANDICAP) for labels in queries]
         proposed += [self._by_label_weights(labels, count, tagged) for labels in queries]
         if len(include) > 1:
             rare = include[self.search.known.images_per_label[include] <= _MAX_OWNERS * count]
             proposed.append(take_rows(*self._images_of, rare).indices.astype(np.int64))
         return proposed
 
-    def _by_vectors(self, include: Numbers, count: int) -> Numbers:
-        embeddings = self.search.model.embeddings
-        bias = embeddings.label_bias[include].sum()
-        query = np.concatenate([embeddings.label_vectors[include].sum(axis=0), [bias, -len(include), 0.0]])
+    def _by_vectors(self, include: Numbers, count: int, handicap: float = 0.0) -> Numbers:
+        embeddings, features = self.search.model.embeddings, self.search.model.features
+        bias = embeddings.label_bias[include].sum() - handicap
+        given = [] if features is None else features.label_directions[include].sum(axis=0)
+        query = np.concatenate([embeddings.label_vectors[include].sum(axis=0), [bias, -len(include)], given, [0.0]])
         return np.asarray(self.graph.search(query.astype(np.float32), count).keys).astype(np.int64)
 
     def _by_label_weights(self, include: Numbers, count: int, tagged: bool) -> Numbers:
@@ -130,7 +136,8 @@ class ImageIndex:
 
 
 def _width(search: ImageSearch) -> int:
-    return search.model.embeddings.dimensions + 3
+    features = search.model.features
+    return search.model.embeddings.dimensions + 3 + (0 if features is None else features.label_directions.shape[1])
 
 
 def _vectors(search: ImageSearch) -> Iterator[tuple[Numbers, Floats]]:
@@ -140,8 +147,13 @@ def _vectors(search: ImageSearch) -> Iterator[tuple[Numbers, Floats]]:
     for first in range(0, len(totals), _BLOCK):
         numbers = np.arange(first, min(first + _BLOCK, len(totals)))
         inverse = 1.0 / search.temperatures(numbers)[:, None]
-        vectors = search.model.embeddings.vectors(numbers, known=search.known)
-        yield numbers, np.column_stack([vectors * inverse, inverse, totals[numbers]]).astype(np.float32)
+        vectors = search.model.embeddings.vectors(numbers, known=search.known) * inverse
+        given, features = np.empty((len(numbers), 0)), search.model.features
+        if features is not None:
+            counts = search.known.labels_per_image[numbers]
+            given = features.directions(numbers, counts) * inverse
+            inverse[(counts == 0) & features.present[numbers]] = 0
+        yield numbers, np.column_stack([vectors, inverse, totals[numbers], given]).astype(np.float32)
 
 
 def _on_sphere(vectors: Floats, longest: float) -> Floats:

@@ -50,6 +50,8 @@ MAX_COLUMNS = 4_096
 LABEL_POWER = 0.2
 _PREDICTIONS = np.float32(0.7)
 _SEARCH_BYTES = 1 << 26
+Numbers = NDArray[np.integer]
+Chosen = Numbers | None
 _TASK_ROWS = 256
 
 
@@ -161,9 +163,7 @@ class FeatureScores:
         """Whether each image of the model has features."""
         return squared_lengths(self.known.features) > 0
 
-    def map_scores(
-        self, images: NDArray[np.integer] | None, given: Any = None, labels: NDArray[np.integer] | None = None
-    ) -> Floats:
+    def map_scores(self, images: Chosen, given: Any = None, labels: Chosen = None) -> Floats:
         """Return m, one row per image: of images of the model, given by number, or of rows of features ``given``.
 
         With ``labels``, only their columns.
@@ -171,8 +171,7 @@ class FeatureScores:
         learned, rows = self.learned, self._unit_rows(images, given)
         scores = self._mapped(rows, images if given is None else None, labels)
         if learned.factors.rarity != LABEL_POWER:
-            scales = np.exp((LABEL_POWER - learned.factors.rarity) * log_frequencies(self.known)).astype(np.float32)
-            scores *= scales if labels is None else scales[labels]
+            scores *= self._rarities if labels is None else self._rarities[labels]
         if learned.factors.logits and len(self._regressions):
             found = [one.products(rows, labels) for one in self._regressions]
             folds = np.full(len(scores), -1) if given is not None or images is None else learned.folds[images]
@@ -181,7 +180,7 @@ class FeatureScores:
                 scores += (learned.factors.logits * weights).astype(np.float32)[:, None] * one
         return scores
 
-    def _mapped(self, rows: Any, images: NDArray[np.integer] | None, labels: NDArray[np.integer] | None) -> Floats:
+    def _mapped(self, rows: Any, images: Chosen, labels: Chosen) -> Floats:
         """Return the predictions of the map, of images of the model those by a fit without the image."""
         scores = self._map.products(rows, labels)
         if images is not None:
@@ -191,7 +190,7 @@ class FeatureScores:
             scores /= (1 - leverages)[:, None]
         return scores
 
-    def neighbor_terms(self, images: NDArray[np.integer] | None, given: Any = None) -> NeighborTerms:
+    def neighbor_terms(self, images: Chosen, given: Any = None) -> NeighborTerms:
         """Return log(1 + share / 0.03) of the labels of the neighbors; the arguments: as in `map_scores`."""
         if given is None and images is not None and self._all_terms is not None:
             indptr, labels = self._all_terms.labels
@@ -201,9 +200,7 @@ class FeatureScores:
             return NeighborTerms(Csr(starts, labels[at]), self._all_terms.values[at])
         return self.terms_of(*self.nearest(images, given))
 
-    def nearest(
-        self, images: NDArray[np.integer] | None, given: Any = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def nearest(self, images: Chosen, given: Any = None) -> tuple[NDArray[np.int64], Floats]:
         """Return the places of the nearest images in the pool, and their cosines; the arguments: as in `map_scores`."""
         numbers = None if given is not None else images
         keys = self._keys(self._unit_rows(images, given), numbers)
@@ -247,18 +244,12 @@ class FeatureScores:
             ]
             self._all_terms = NeighborTerms.joined(run(tasks))
 
-    def scores(
-        self,
-        images: NDArray[np.integer] | None,
-        given: Any,
-        counts: NDArray[np.int64],
-        labels: NDArray[np.integer] | None = None,
-    ) -> Floats:
+    def scores(self, images: Chosen, given: Any, counts: NDArray[np.int64], labels: Chosen = None) -> Floats:
         """Return f, one row per image; ``counts`` are the numbers of known labels. The others: as in `map_scores`."""
         factors, is_cold = self.learned.factors, counts == 0
         scores = self.map_scores(images, given, labels)
         decay = np.maximum(counts, 1) ** -factors.decay
-        scores *= np.where(is_cold, factors.cold_map, factors.map * decay).astype(np.float32)[:, None]
+        scores *= self._map_scales(counts)[:, None]
         terms = self.neighbor_terms(images, given)
         scales = np.where(is_cold, factors.cold_neighbors, factors.neighbors * decay).astype(np.float32)
         row = np.repeat(np.arange(len(scores)), np.diff(terms.labels.indptr))
@@ -267,12 +258,33 @@ class FeatureScores:
         scores[is_cold] = scores[is_cold] * gain + shift
         return scores
 
+    def directions(self, images: NDArray[np.integer], counts: NDArray[np.int64]) -> Floats:
+        """Return vectors of images whose products with `label_directions` are nearly their w_i m_i, without logits."""
+        gaps = self._mapped(self._unit_rows(images, None), images, None) - self._means
+        vectors = np.column_stack([self._label_axes.of(gaps), np.ones(len(images), np.float32)])
+        return np.asarray(vectors * (self._map_scales(counts) * self.present[images])[:, None], np.float32)
+
+    @cached_property
+    def label_directions(self) -> Floats:
+        """The vectors of all labels; see `directions`."""
+        return np.asarray(np.column_stack([self.learned.label_axes.T, self._means]) * self._rarities[:, None])
+
+    def _map_scales(self, counts: NDArray[np.int64]) -> Floats:
+        factors = self.learned.factors
+        found = np.where(counts == 0, factors.cold_map, factors.map * np.maximum(counts, 1) ** -factors.decay)
+        return found.astype(np.float32)
+
     # --- the index ------------------------------------------------------------------------------------------------
 
     @cached_property
     def label_factors(self) -> Floats:
         """The factor of each label: (share of images with the label)^-0.2."""
         return label_factors(self.known)
+
+    @cached_property
+    def _rarities(self) -> Floats:
+        exponent = LABEL_POWER - self.learned.factors.rarity
+        return np.asarray(np.exp(exponent * log_frequencies(self.known)), np.float32)
 
     @cached_property
     def _map(self) -> _LinearMap:
@@ -283,15 +295,15 @@ class FeatureScores:
         labels, logits = len(self.known.labels), self.learned.logits
         return [_LinearMap(logits[first : first + labels]) for first in range(0, len(logits), labels)]
 
-    def _unit_rows(self, images: NDArray[np.integer] | None, given: Any) -> Any:
+    def _unit_rows(self, images: Chosen, given: Any) -> Any:
         return unit_rows(self.known.features[images] if given is None else given)
 
-    def _keys(self, rows: Any, images: NDArray[np.integer] | None) -> Floats:
+    def _keys(self, rows: Any, images: Chosen) -> Floats:
         """Return what cosines are computed of, at length 1."""
         found = unit_rows(self._axes.products(rows, None))
         gaps = self._mapped(rows, images, None) - self._means
-        keys: Floats = unit_rows(np.concatenate([found, _PREDICTIONS * unit_rows(self._label_axes.of(gaps))], axis=1))
-        return keys
+        parts = [found, _PREDICTIONS * unit_rows(self._label_axes.of(gaps))]
+        return np.asarray(unit_rows(np.concatenate(parts, axis=1)))
 
     @cached_property
     def _axes(self) -> _LinearMap:
@@ -334,7 +346,7 @@ class _LinearMap:
     def __init__(self, table: Floats) -> None:
         self._weights, self._bias = np.ascontiguousarray(table[:, :-1]), table[:, -1]
 
-    def products(self, rows: Any, labels: NDArray[np.integer] | None) -> Floats:
+    def products(self, rows: Any, labels: Chosen) -> Floats:
         """Return one row per row of features, of all ``labels`` or of some."""
         if isinstance(rows, np.ndarray):
             products = self._table.of(rows) if labels is None else row_products(self._weights[labels], rows).T
@@ -352,13 +364,7 @@ class _LinearMap:
         return np.ascontiguousarray(self._weights.T)
 
 
-def _add(
-    scores: Floats,
-    row: NDArray[np.int64],
-    label: NDArray[np.integer],
-    values: Floats,
-    labels: NDArray[np.integer] | None,
-) -> None:
+def _add(scores: Floats, row: Numbers, label: Numbers, values: Floats, labels: Chosen) -> None:
     """Add values to the scores of some rows and labels, if the columns are all labels or those of ``labels``."""
     if labels is None:
         scores[row, label] += values

@@ -51,10 +51,8 @@ class Encoder:
     def __call__(self, pictures: list[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Return a vector per decoded picture."""
         pixels = self.preprocessing.batch(pictures)
-        if self.batch_size and len(pictures) < self.batch_size:
-            pixels = np.concatenate(
-                [pixels, np.zeros((self.batch_size - len(pictures), *pixels.shape[1:]), np.float32)]
-            )
+        missing = max((self.batch_size or 0) - len(pictures), 0)
+        pixels = np.concatenate([pixels, np.zeros((missing, *pixels.shape[1:]), np.float32)]) if missing else pixels
         if self._channels_last:
             pixels = np.ascontiguousarray(pixels.transpose(0, 2, 3, 1))
         given = pixels.astype(_TYPES[self._input.type], copy=False)

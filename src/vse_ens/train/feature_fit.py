@@ -63,6 +63,7 @@ _FEWEST_FITTED = 1_000
 # Lambda, relative to the mean eigenvalue.
 _LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _FIRST_LAMBDA = 0.3
+_NO_VARIANCE = 1e-6
 # Factors of logits and of neighbors, relative to the map.
 _SHARES = (0.0, 0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
 
@@ -166,15 +167,16 @@ class Ridge:
             products -= count * np.outer(self.label_means, self.mean)
             self.products = products @ self.vectors  # labels x eigenvectors
         self.values = np.maximum(values, 0.0)
-        self.unit = float(self.values.sum()) / max(1, min(count - 1, columns))
+        # Rows have length 1, so that a variance below this is rounding: all images have the same features.
+        total = max(float(self.values.sum()), _NO_VARIANCE * count)
+        self.unit = total / max(1, min(count - 1, columns))
 
     def rotated(self, images: NDArray[np.int64], last: int = 0) -> Floats:
         """Return P, the centered features of images in the basis of eigenvectors, or of the ``last`` ones."""
         vectors = self.vectors[:, -last:]
         with one_thread():
-            return np.asarray(
-                self._rows(images) @ vectors.astype(np.float32) - (self.mean @ vectors).astype(np.float32)
-            )
+            rotated = self._rows(images) @ vectors.astype(np.float32)
+            return np.asarray(rotated - (self.mean @ vectors).astype(np.float32))
 
     def left_out(self, rotated: Floats, images: NDArray[np.int64], regularization: float) -> Floats:
         """Return the predictions for images by fits without them, each label times its factor."""
@@ -191,17 +193,16 @@ class Ridge:
         inverse = 1.0 / (self.values + regularization * self.unit)
         with one_thread():
             weights = (self.products * inverse) @ self.vectors.T
+            roots = (self.values[-DIRECTIONS:] + self.unit) ** -0.25
+            axes = roots[:, None] * self.vectors[:, -DIRECTIONS:].T
+            axes = np.column_stack([axes, -axes @ self.mean])
+            label_axes = _main_directions(self.factors[:, None] * self.products * inverse * np.sqrt(self.values))
         bias = self.label_means - weights @ self.mean
         leverages = np.zeros(len(self.known.images), np.float32)
         for first in range(0, len(self.images), BLOCK):
             chosen = self.images[first : first + BLOCK]
             found = np.square(self.rotated(chosen)) @ inverse + 1.0 / len(self.images)
             leverages[chosen] = np.minimum(found, 1.0 - 1e-6)
-        with one_thread():
-            roots = (self.values[-DIRECTIONS:] + self.unit) ** -0.25
-            axes = roots[:, None] * self.vectors[:, -DIRECTIONS:].T
-            axes = np.column_stack([axes, -axes @ self.mean])
-            label_axes = _main_directions(self.factors[:, None] * self.products * inverse * np.sqrt(self.values))
         return FeatureMap(
             (np.column_stack([weights, bias]) * self.factors[:, None]).astype(np.float32),
             axes.astype(np.float32),
@@ -254,12 +255,8 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
     both = images_with_both(known)
     ridge = Ridge(known, both)
     sample = chosen_evenly(both, max(200, min(MAX_IMAGES, MAX_SCORES // len(known.labels))))
-    rotated, truth = (
-        ridge.rotated(sample),
-        Annotations.trusted(
-            Vocabulary.trusted(known.images.arrow.take(sample), known.images.kind), known.labels, *known.rows(sample)
-        ),
-    )
+    names = Vocabulary.trusted(known.images.arrow.take(sample), known.images.kind)
+    rotated, truth = ridge.rotated(sample), Annotations.trusted(names, known.labels, *known.rows(sample))
     nothing = truth.with_pairs(np.zeros(truth.pairs, np.bool_))
 
     def measured(scores: Floats) -> Numbers:
@@ -281,12 +278,8 @@ def learn_features(known: Annotations, balance: float = 0.0, workers: int | None
         if at.power not in by_power:
             one = scores.changed(factors=first._replace(power=at.power))
             by_power[at.power] = _spread(one.terms_of(*nearest), len(known.labels))
-        found: Floats = (
-            mapped * np.exp((LABEL_POWER - at.rarity) * frequencies)
-            + np.float32(at.logits) * logits
-            + np.float32(at.share) * by_power[at.power]
-        )
-        return found
+        found = mapped * np.exp((LABEL_POWER - at.rarity) * frequencies) + np.float32(at.logits) * logits
+        return np.asarray(found + np.float32(at.share) * by_power[at.power])
 
     best = _climb(_COLD_CHOICES, _Cold(), lambda at: measured(total(at)))
     sums = total(best)

@@ -199,3 +199,13 @@ def test_only_one_source_of_features_is_taken(vse: Vse, folder: Path, tmp_path: 
     assert (answer.status, "give only one of --features, --scores, --embed and --nearby" in answer.err) == (2, True)
     answer = vse("train", folder / "pairs.csv", "--nearby", "--out", tmp_path / "m")
     assert (answer.status, "pairs.csv does not say where its pictures are" in answer.err) == (2, True)
+
+
+def test_features_that_are_all_the_same_change_nothing(vse: Vse, folder: Path, tmp_path: Path) -> None:
+    # So are those of --nearby if the photos with keywords are in one folder and have no times.
+    same = [("image", "x", "y"), *((f"img {number:02}", 1, 0) for number in range(60)), ("new", 0, 1)]
+    features = write(tmp_path / "same.csv", same)
+    arguments = (folder / "pairs.csv", "--out", tmp_path / "model", *SETTINGS)
+    assert vse("train", *arguments, "--features", features).status == 0
+    [found] = vse("annotate", tmp_path / "model", "new", "--top", 9, "--json").document
+    assert all(0 < one["confidence"] < 0.9 for one in found["suggestions"])
