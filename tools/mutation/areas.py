@@ -93,8 +93,16 @@ AREAS = {
             "tests/cli/commands/test_rules.py",
         ),
     ),
+    "journal": Area(
+        ("data/collections/journal",),
+        (
+            "tests/data/collections/test_journal.py",
+            "tests/data/collections/test_untrusted.py",
+            "tests/cli/commands/test_write_back.py",
+        ),
+    ),
     "write-back": Area(
-        ("data/collections/journal", "data/collections/write"),
+        ("data/collections/write",),
         (
             "tests/data/collections/test_journal.py",
             "tests/data/collections/test_write.py",

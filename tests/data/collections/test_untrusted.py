@@ -361,7 +361,12 @@ def test_generated_columns_of_a_catalog_are_not_computed(tmp_path: Path) -> None
 
 def test_virtual_tables_and_views_of_a_catalog_are_not_read(tmp_path: Path) -> None:
     path = catalog_with(tmp_path, "TEXT")
-    for made in ("VIRTUAL TABLE Tags USING fts5(id, pid, name)", "VIEW Tags AS SELECT 1 id, 0 pid, 'x' name"):
+    # Of virtual tables, those of fts5 have hidden columns, and those of rtree none.
+    for made in (
+        "VIRTUAL TABLE Tags USING fts5(id, pid, name)",
+        "VIRTUAL TABLE Tags USING rtree(id, pid, name)",
+        "VIEW Tags AS SELECT 1 id, 0 pid, 'x' name",
+    ):
         with closing(sqlite3.connect(path)) as connection:
             kind = connection.execute("SELECT type FROM sqlite_schema WHERE name = 'Tags'").fetchone()[0]
             connection.execute(f"DROP {kind} Tags")
