@@ -332,7 +332,7 @@ def learning(times: int) -> Outcome:
 
 
 def history(times: int) -> Outcome:
-    """Kill processes that write feedback, rules and collections at once, for some seconds; also fill their disk."""
+    """Kill processes that write feedback, rules and collections at once, and fill their disk, for some seconds."""
     raw = measure_history(Sizes(seconds=times, round_seconds=min(10.0, times)))
     counts = raw["counts"].values()
     acknowledged = sum(found["operations acknowledged"] for found in counts)
