@@ -18,12 +18,18 @@ def stops_at(values: list[float], patience: int) -> tuple[int, int]:
 
 
 def test_stops_after_as_many_epochs_without_a_better_one() -> None:
-    assert stops_at([0.1, 0.3, 0.2, 0.25, 0.29, 0.9], patience=3) == (5, 2)
-    assert stops_at([0.1, 0.3, 0.2, 0.25, 0.31, 0.9], patience=3) == (6, 6)
+    values = [0.1, 0.2, 0.3, 0.4, 0.3, 0.35, 0.39, 0.9]
+    assert stops_at(values, patience=3) == (7, 4)
+    assert stops_at([*values[:6], 0.41, 0.9], patience=3) == (8, 8)
+
+
+def test_stops_at_the_earliest_after_twice_the_patience() -> None:
+    assert stops_at([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.9], patience=3) == (6, 1)
+    assert stops_at([0.3, 0.2, 0.1, 0.1, 0.4, 0.1, 0.1, 0.1, 0.9], patience=3) == (8, 5)
 
 
 def test_as_good_is_not_better() -> None:
-    assert stops_at([0.3, 0.3, 0.3], patience=2) == (3, 1)
+    assert stops_at([0.2, 0.3, 0.3, 0.3, 0.4], patience=2) == (4, 2)
 
 
 def test_a_patience_of_one_stops_at_once() -> None:

@@ -113,7 +113,6 @@ AREAS = {
 }
 
 _DIGEST = "digest = hashlib.blake2b(digest_size=16)"
-_POSITIONS = "positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[label] - ends + repeats, repeats)"
 _SUMS = "sums = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, last.max(initial=0) + 1))])"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -145,11 +144,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if one == other or abs(len(one) - len(other)) > 1:",
         "if one == other or abs(len(one) - len(other)) > 2:",
     ): "with two letters more, the rests have other lengths and are not the same",
-    (
-        "data/rules/apply",
-        _POSITIONS,
-        _POSITIONS.replace("else 0", "else 1"),
-    ): "an array of one number is added to an empty one",
     (
         "data/feedback/store",
         'connection.execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk',

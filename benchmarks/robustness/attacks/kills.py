@@ -79,11 +79,11 @@ def training(times: int) -> Outcome:
                     break
                 own += 1
             kills += own
-            same = not status and _files(model) == _files(whole)
+            found = f"exit status {status}" if status else "" if _files(model) == _files(whole) else "other bytes"
             # One fault spoils all kills of a run: which one it was is not known.
             outcome.tried += own
-            if not same:
-                outcome.faults += [f"{preset}, run {finished}: other bytes after {own} kills"] * own
+            if found:
+                outcome.faults += [f"{preset}, run {finished}: {found} after {own} kills"] * own
     outcome.seen = f"{finished} runs of {len(_PRESETS)} presets resumed to the end: the same bytes in every file"
     return outcome
 

@@ -312,6 +312,7 @@ OTHERS = {
     "GET /api/images": "lists IDs",
     "GET /api/picture": "shows a picture",
     "GET /api/model": "describes the model",
+    "POST /api/completeness": "describes the confidences of the model",
     "GET /api/feedback": "lists events as they were sent",
     "GET /api/feedback/pairs": "lists accepted pairs as they were sent",
     "POST /api/feedback/batch": "counts",

@@ -307,7 +307,7 @@ class _Run:
             command += ["--prefix", "suggested|"]
         return (
             f"of {edits.found:,} suggestions, {reached or 'none'} reached that confidence; the best has "
-            f"{edits.best:.2f}{assumed}; to look at more, from {tried} "
+            f"{edits.best:.2g}{assumed}; to look at more, from {tried} "
             f"on: {shlex.join(map(str, command))} --dry-run; if more labels are missing than assumed, say so: vse "
             f"calibrate {shlex.quote(str(self.model))} --completeness 0.5"
         )

@@ -8,8 +8,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from rich.text import Text
-
 from vse_ens.cli.console import Console
 from vse_ens.cli.options import ModelDir
 from vse_ens.cli.parameters import Option
@@ -103,10 +101,9 @@ def serve(
     )
 
     def announce(served: Settings, note: str = "") -> None:
-        console.result(
-            {"model": str(model), "address": served.address},
-            Text(f"serving {model} at {served.address} (stop with Ctrl-C)"),
-        )
+        if console.json:
+            console.result({"model": str(model), "address": served.address})
+        console.line(f"serving {model} at {served.address} (stop with Ctrl-C)")
         sys.stdout.flush()
         if note:
             console.log(note)
