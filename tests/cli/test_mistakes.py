@@ -221,6 +221,10 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
         for name in list(sys.modules):
             if name.split(".")[0] == package or name.startswith(importer):
                 monkeypatch.delitem(sys.modules, name)
+                # The next import sets the attribute of the package, too: both are undone after the test.
+                parent, _, child = name.rpartition(".")
+                if child in getattr(sys.modules.get(parent), "__dict__", {}):
+                    monkeypatch.delattr(sys.modules[parent], child)
         monkeypatch.setitem(sys.modules, package, None)
 
     return remove
