@@ -118,7 +118,7 @@ def test_ablation_is_summarized_by_what_the_seeds_tell() -> None:
 def test_components_rank_alone_and_together(tiny: Annotations) -> None:
     found = components.rank_all(tiny.leave_one_out(seed=1), seed=0, epochs=1)
     assert list(found) == ["label weights alone", "neighbors alone", *components._TRAINED]
-    assert all(0.1 < metrics["recall@10"] <= 1.0 for metrics in found.values()), "chance is below 0.2, of 60 labels"
+    assert all(0.2 < metrics["recall@10"] <= 1.0 for metrics in found.values()), "chance is below 0.2, of 60 labels"
     assert found["neighbors alone"]["mrr"] > 1.5 * found_by_frequency(tiny)
     runs = [found, {name: {metric: value + 0.1 for metric, value in one.items()} for name, one in found.items()}]
     raw = {"parts": {f"seed {seed} on corel5k": {"raw": one} for seed, one in enumerate(runs)}}

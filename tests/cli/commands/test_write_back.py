@@ -388,23 +388,25 @@ def test_an_image_is_found_by_its_base_name_or_path(vse: Vse, folder_model: Path
     assert vse("annotate", folder_model, "gone.jpg").status != 0
 
 
+@pytest.mark.parametrize(("prefix", "still"), [("suggested|", "below 'suggested|'"), ("", "as written")])
 def test_decisions_taken_in_other_programs_become_feedback(
-    vse: Vse, folder_model: Path, photos: Path, tmp_path: Path
+    vse: Vse, folder_model: Path, photos: Path, tmp_path: Path, prefix: str, still: str
 ) -> None:
     journal, feedback = tmp_path / "j.jsonl", tmp_path / "f.sqlite"
     arguments = ("annotate", folder_model, "--all", "--write", photos, "--min-confidence", 0.1)
-    answer = vse(*arguments, "--prefix", "suggested|", "--journal", journal, "--json")
+    given = ("--prefix", prefix) if prefix else ()
+    answer = vse(*arguments, *given, "--journal", journal, "--json")
     assert answer.status == 0, answer.err
     total = answer.document["labels_added"]
     suggested = read_suggested(journal)
-    assert (suggested.prefix, len(suggested.model)) == ("suggested|", 12)
+    assert (suggested.prefix, len(suggested.model)) == (prefix, 12)
     image, label = next((image, next(iter(found))) for image, found in suggested.labels.items() if len(found) == 1)
     Path(f"{photos / image}.xmp").write_bytes(packet(["sea"]))
     answer = vse("feedback", "collect", journal, "--to", feedback, "--by", "ann", "--json")
     assert answer.status == 0, answer.err
     assert answer.document["suggestions"] == {"moved": 0, "kept": total - 1, "deleted": 1, "unclear": 0}
     assert (answer.document["accepted"], answer.document["rejected"], answer.document["new"]) == (total - 1, 1, total)
-    assert "still below 'suggested|' count as accepted; --only-decided leaves them out" in answer.err
+    assert f"still {still} count as accepted; --only-decided leaves them out" in answer.err
     with_verdicts = Feedback(feedback)
     assert with_verdicts.of(image).rejected == {label: with_verdicts.of(image).rejected[label]}
     [event] = [event for event in with_verdicts.events(limit=total) if event.image == image]

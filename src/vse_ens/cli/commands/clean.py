@@ -246,8 +246,9 @@ def collect(
     console.notes(found.notes)
     if found.counts["deleted"] == found.counts.total():
         console.note(f"no suggestion is left in {found.suggested.collection}; all count as rejected")
-    elif found.counts["kept"] and found.suggested.prefix and not only_decided:
-        still = f"{plural(found.counts['kept'], 'suggestion')} still below {found.suggested.prefix!r}"
+    elif found.counts["kept"] and not only_decided:
+        prefix = found.suggested.prefix
+        still = f"{plural(found.counts['kept'], 'suggestion')} still {f'below {prefix!r}' if prefix else 'as written'}"
         console.note(f"{still} count as accepted; --only-decided leaves them out")
     feedback = Feedback(to)
     try:
